@@ -33,7 +33,7 @@ another-cluster: build $(VENV) ## Copy the topics of a cluster to another, lose 
 
 contract: built $(VENV) needs-kcat ## Check the schemas against thousands of messages, and run the examples for integrators
 	@echo "Checking docs/asyncapi.yaml and docs/schemas against the service's messages, and the examples"
-	@set -o pipefail; $(DEBUG)/lab fixtures contract-samples Tools/Fuzz/Corpus/commands | $(PYTHON) Tests/contract/check.py
+	@set -o pipefail; $(DEBUG)/lab fixtures contract-samples | $(PYTHON) Tests/contract/check.py
 	@$(PYTHON) Tests/contract/examples.py $(DEBUG)
 other-brokers: built $(VENV) ## Check that the service begins no journal on a broker that shows aborted records (Tansu)
 	@echo "Trying a broker that is not Apache Kafka"

@@ -116,7 +116,7 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "FaultyNetwork", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport", "lab", nio,
+                "FaultyNetwork", "JuiceDomain", "JuiceMessages", "Kafka", "MessageSamples", "TestSupport", "lab", nio,
             ],
             path: "Tests/Tools"),
     ],

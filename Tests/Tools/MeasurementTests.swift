@@ -1,6 +1,7 @@
 import Foundation
 import JuiceDomain
 import JuiceMessages
+import MessageSamples
 import TestSupport
 import Testing
 
@@ -20,23 +21,14 @@ struct OrderTests {
         var generator = OrderGenerator(stores: 1000)
         let (key, value) = generator.next(number: number)
         #expect((100...125).contains(value.count) && String(decoding: key, as: UTF8.self).hasPrefix("store-0000"))
-        // The decoded command is valid only as long as its decoder exists.
-        let decoder = CommandDecoder(menu: .standard)
-        withExtendedLifetime(decoder) {
-            value.withUnsafeBytes { bytes in
-                guard case .command(_, let id, _) = decoder.decode(bytes, of: .orders) else {
-                    Issue.record("no order")
-                    return
-                }
-                #expect(id.bytes.elementsEqual("pos-7-\(String(number + 100_000_000_000).dropFirst())".utf8))
-            }
-        }
+        let answered = value.withUnsafeBytes { Shop().answer(.order, $0) }
+        #expect(answered?.id == "pos-7-\(String(number + 100_000_000_000).dropFirst())" && answered?.rejection == nil)
     }
 
     @Test(
         arguments: [
-            (#"{"type":"juiceMade","duplicate":true,"orderId":"pos-7-00000000042","store":"a"}"#, 42),
-            (#"{"type":"restocked","restockId":"pos-7-00000000042"}"#, nil), (#"{"orderId":"pos-7-0000000004"#, nil),
+            (#"{"duplicate":true,"orderId":"pos-7-00000000042","store":"a"}"#, 42),
+            (#"{"restockId":"pos-7-00000000042"}"#, nil), (#"{"orderId":"pos-7-0000000004"#, nil),
             (#"{"orderId":"pos-7-0000000004x"}"#, nil), ("", nil),
         ] as [(String, Int?)]
     )
@@ -55,28 +47,17 @@ struct OrderTests {
 /// Two stores with 3 of each fruit, and the answers that a peer may write.
 struct JudgeTests {
     private static let orders = 40
-    private let menu: Menu
     /// The right answers: by their orders' numbers, with the keys.
     private var answers: [(key: String, value: String)] = []
 
     init() throws {
-        menu = try Menu.standard { _ in 3 }
-        let (maker, encoder) = (JuiceMaker(menu: menu), AnswerEncoder(menu: menu))
-        var generator = OrderGenerator(stores: 2)
-        var stores = [FruitStore(menu: menu), FruitStore(menu: menu)]
+        let menu = try Menu.standard { _ in 3 }
+        let shops = (0..<2).map { Shop(menu: menu, store: String(decoding: OrderGenerator.store($0), as: UTF8.self)) }
+        var generator = OrderGenerator(stores: shops.count)
         for number in 0..<Self.orders {
-            let (store, order, value) = generator.draw(number: number)
-            var content = AnswerContent()
-            var buffer = OutputBuffer()
-            _ = try content.carryOut(.make(order), by: maker, on: &stores[store])
-            let (key, id) = (OrderGenerator.store(store), String(decoding: value.dropFirst(12).prefix(17), as: UTF8.self))
-            key.withUnsafeBytes { key in
-                Array(id.utf8).withUnsafeBytes { id in
-                    let head = AnswerHead(.order, id: BorrowedText(id), store: BorrowedText(key), offset: Int64(number))
-                    encoder.write(content, head, into: &buffer)
-                }
-            }
-            answers.append((String(decoding: key, as: UTF8.self), String(decoding: buffer.bytes, as: UTF8.self)))
+            let (store, _, value) = generator.draw(number: number)
+            let answered = try #require(value.withUnsafeBytes { shops[store].answer(.order, $0) })
+            answers.append((shops[store].store, answered.values[0].replacing(/"revision":[0-9]+,/, with: "")))
         }
     }
 

@@ -146,17 +146,47 @@ package enum GoldenAnswers {
 
     package static let all = (bilingual + lost.map(\.answer)).flatMap(\.texts) + [escaped]
 
+    /// Numbers in answers, what readers must take in their place, and the paths of these members.
+    package static let bounds: [(answer: GoldenAnswer, member: String, bounds: ClosedRange<Int>, path: String)] = [
+        (severalJuicesMade, #""quantity":3"#, 1...100, "quantity"),
+        (severalJuicesMade, #""mango":6"#, 0...1_000_000_000, "used.mango"),
+        (severalJuicesMade, #""mango":4"#, 0...1_000_000_000, "left.mango"),
+        (severalJuicesMade, #""revision":18"#, 1...Int.max, "revision"),
+        (basketMade, #""quantity":2"#, 1...2_000, "items[0].quantity"),
+        (outOfStock, #""needed":2"#, 0...2_000_000_000_000, "missing[0].needed"),
+        (outOfStock, #""inStock":1"#, 0...1_000_000_000, "missing[0].inStock"),
+        (restocked, #""strawberry":16"#, 0...1_000_000_000, "left.strawberry"),
+        (cancelled, #""kiwi":6"#, 0...1_000_000_000, "returned.kiwi"),
+    ]
+
     /// The stock record of the store `gang"nam` after its 17th change.
     package static let stock =
         #"{"store":"gang\"nam","revision":17,"stock":{"strawberry":0,"banana":9,"pineapple":10,"kiwi":1000000000,"mango":10}}"#
+
+    /// Stock records as the service writes them, as others may, and malformed ones.
+    package static let stocks =
+        [stock, #"{"stock":{"plum":[1],"kiwi":1000000000},"revision":0,"store":"\ud83e\udd5d"}"#, "", "{", #"{"store":""#]
+        + [
+            "10}}", "0}}", "1000000001}}", "-1}}", "01}}", "1.0}}", "1}} ", "1}}}", "1}",
+        ].map { #"{"store":"s","revision":17,"stock":{"strawberry":0,"banana":9,"pineapple":10,"kiwi":10,"mango":\#($0)"# }
+        + ["0", "9223372036854775807", "99999999999999999999", ""].map {
+            #"{"store":"s","revision":\#($0),"stock":{"strawberry":1,"banana":9,"pineapple":10,"kiwi":10,"mango":1}}"#
+        }
+        + [
+            #"{"store":"t","revision":3,"stock":{"strawberry":1,"banana":9,"pineapple":10,"kiwi":10,"mango":1}}"#,
+            #"{"store":"s","revision":3,"stock":{"banana":9,"strawberry":1,"pineapple":10,"kiwi":10,"mango":1}}"#,
+            #"{"store":"s","revision":1,"stock":{"strawberry":1,"banana":9,"pineapple":10,"kiwi":10}}"#,
+        ]
 }
 
-/// Commands, word for word, and how they are decoded: for the tests of the decoder and of the schemas.
+/// Commands, word for word, and how they are decoded by the built-in menu.
 ///
-/// Ids and names are those of the built-in menu.
+/// The id of most is `a`. Those that are rejected are given by their members after the id.
 package enum GoldenCommands {
-    /// Valid orders of one juice, and how they are decoded.
-    package static let orders: [(value: String, expected: String)] = [
+    /// Valid orders, baskets and cancels, and how they are decoded.
+    package static let orders: [(value: String, expected: String)] = singles + baskets + cancels
+
+    private static let singles = [
         (#"{"orderId":"pos-7-000123","juice":"strawberryBanana","quantity":1}"#, "pos-7-000123: 1 strawberryBanana"),
         (#"{"orderId":"a","juice":"kiwi"}"#, "a: 1 kiwi"),
         (#"{"orderId":"a","juice":"kiwi","quantity":100}"#, "a: 100 kiwi"),
@@ -169,174 +199,193 @@ package enum GoldenCommands {
         (#"{"orderId":"a","juice":"kiwi","add":{"kiwi":1},"restockId":"b"}"#, "a: 1 kiwi"),
     ]
 
-    /// Orders of one juice that are rejected, and why. The id of each is `a`.
-    package static let rejectedOrders: [(value: String, expected: Rejection)] = [
-        (#"{"orderId":"a"}"#, Rejection.badCommand(.missingJuice)), (#"{"orderId":"a","juice":null}"#, .badCommand(.missingJuice)),
-        (#"{"orderId":"a","juice":7}"#, .badCommand(.juiceNotText)),
-        (#"{"orderId":"a","juice":["kiwi"]}"#, .badCommand(.juiceNotText)),
-        (#"{"orderId":"a","juice":"kiwi","juice":"kiwi"}"#, .badCommand(.repeatedField("juice"))),
-        (#"{"orderId":"a","juice":"kiwi","quantity":1,"quantity":null}"#, .badCommand(.repeatedField("quantity"))),
-        (#"{"orderId":"a","juice":"durian"}"#, .unknownJuice("durian")),
-        (#"{"orderId":"a","juice":""}"#, .unknownJuice("")),
-        (#"{"orderId":"a","juice":"Kiwi"}"#, .unknownJuice("Kiwi")),
-        (#"{"orderId":"a","juice":"pineappl"}"#, .unknownJuice("pineappl")),
-        (#"{"orderId":"a","juice":"kiwi","quantity":0}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":101}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":-1}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":1.5}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":1.0}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":1e1}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775807}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775808}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":18446744073709551617}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":"1"}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":true}"#, .badQuantity),
-        (#"{"orderId":"a","juice":"kiwi","quantity":[1]}"#, .badQuantity),
-        // The juice is judged before the quantity.
-        (#"{"orderId":"a","quantity":0,"juice":"durian"}"#, .unknownJuice("durian")),
-    ]
-
-    /// Baskets, and how they are decoded.
-    package static let baskets: [(value: String, expected: String)] = [
+    private static let baskets = [
         (
             #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#,
             "a: [2 kiwi, 1 strawberryBanana]"
         ), (#"{"orderId":"a","items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
         // Items of the same juice are added up in the first one's place, even beyond the limit of one item.
         (#"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"mango"},{"juice":"kiwi"}]}"#, "a: [3 kiwi, 1 mango]"),
-        (
-            #"{"orderId":"a","items":["#
-                + String(repeating: #"{"juice":"kiwi","quantity":100},"#, count: 19)
-                + #"{"juice":"kiwi","quantity":100}]}"#,
-            "a: [2000 kiwi]"
-        ),
+        (order(#""items":"# + array(of: #"{"juice":"kiwi","quantity":100}"#, 20)), "a: [2000 kiwi]"),
         (#"{"orderId":"a","juice":null,"quantity":null,"items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
         (#"{"orderId":"a","items":[{"quantity":null,"x":[],"juice":"k\u0069wi","x":1,"items":[]}],"cancel":null}"#, "a: [1 kiwi]"),
         (#"{"items":[{"juice":"mango"}],"cancel":false,"orderId":"b"}"#, "b: [1 mango]"),
         (#"{"orderId":"a","juice":"kiwi","items":null,"cancel":false}"#, "a: 1 kiwi"),
     ]
 
-    /// Baskets that are rejected, and why. The id of each is `a`.
-    package static let rejectedBaskets: [(value: String, expected: Rejection)] = rejectedAsAWhole + rejectedItems
-
-    private static let rejectedAsAWhole: [(value: String, expected: Rejection)] = [
-        (#"{"orderId":"a","items":null}"#, Rejection.badCommand(.missingJuice)),
-        (#"{"orderId":"a","items":[],"items":[]}"#, .badCommand(.repeatedField("items"))),
-        (#"{"orderId":"a","items":null,"items":[{"juice":"kiwi"}]}"#, .badCommand(.repeatedField("items"))),
-        (#"{"orderId":"a","juice":"kiwi","items":[{"juice":"kiwi"}]}"#, .badCommand(.juiceAndItems)),
-        (#"{"orderId":"a","items":[{"juice":"kiwi"}],"quantity":1}"#, .badCommand(.quantityAndItems)),
-        (#"{"orderId":"a","items":{"juice":"kiwi"}}"#, .badCommand(.notAnArray("items"))),
-        (#"{"orderId":"a","items":"kiwi"}"#, .badCommand(.notAnArray("items"))),
-        (#"{"orderId":"a","items":false}"#, .badCommand(.notAnArray("items"))),
-        (#"{"orderId":"a","items":[]}"#, .badCommand(.noItems)),
-        (
-            #"{"orderId":"a","items":["# + String(repeating: #"{"juice":"kiwi"},"#, count: 20)
-                + #"{"juice":"kiwi"}]}"#,
-            .badCommand(.tooManyItems)
-        ),
-        // Of several faults the first in the decoder's order counts.
-        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField("juice"))),
-        (#"{"orderId":"a","juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField("items"))),
-        (#"{"orderId":"a","juice":7,"items":[],"quantity":0}"#, .badCommand(.juiceAndItems)),
-        (#"{"orderId":"a","items":[],"quantity":0}"#, .badCommand(.quantityAndItems)),
-        (#"{"orderId":"a","items":7,"quantity":0,"quantity":null}"#, .badCommand(.repeatedField("quantity"))),
-        (#"{"orderId":"a","items":[7"# + String(repeating: ",7", count: 20) + "]}", .badCommand(.tooManyItems)),
-    ]
-
-    private static let rejectedItems: [(value: String, expected: Rejection)] = [
-        (#"[7]"#, Rejection.badCommand(.itemNotAnObject)),
-        (#"[null]"#, .badCommand(.itemNotAnObject)),
-        (#"["kiwi"]"#, .badCommand(.itemNotAnObject)),
-        (#"[[{"juice":"kiwi"}]]"#, .badCommand(.itemNotAnObject)),
-        (#"[{}]"#, .badCommand(.missingJuice)),
-        (#"[{"juice":null}]"#, .badCommand(.missingJuice)),
-        (#"[{"juice":"kiwi","juice":"kiwi"}]"#, .badCommand(.repeatedField("juice"))),
-        (#"[{"juice":7}]"#, .badCommand(.juiceNotText)),
-        (#"[{"juice":"durian"}]"#, .unknownJuice("durian")),
-        (#"[{"juice":"kiwi","quantity":0}]"#, .badQuantity),
-        (#"[{"juice":"kiwi","quantity":101}]"#, .badQuantity),
-        (#"[{"juice":"kiwi","quantity":1.0}]"#, .badQuantity),
-        (#"[{"juice":"kiwi","quantity":"1"}]"#, .badQuantity),
-        (#"[{"juice":"kiwi","quantity":1,"quantity":1}]"#, .badCommand(.repeatedField("quantity"))),
-        // Within an item, the juice is judged before the quantity. Of several items, the first with a fault counts.
-        (#"[{"quantity":0,"quantity":0,"juice":"durian"}]"#, .unknownJuice("durian")),
-        (#"[{"juice":"kiwi"},{"juice":"durian"},{"juice":"kiwi","quantity":0}]"#, .unknownJuice("durian")),
-        (#"[{"juice":"kiwi","quantity":0},{"juice":"durian"},7]"#, .badQuantity),
-    ].map { (#"{"orderId":"a","items":\#($0.0)}"#, $0.1) }
-
-    /// Cancels. The id of each is `a`.
-    package static let cancels = [
+    private static let cancels = [
         #"{"orderId":"a","cancel":true}"#, #" {"c\u0061ncel" : true, "orderId" : "a"} "#,
         // All other fields are ignored.
         #"{"orderId":"a","juice":"kiwi","quantity":2,"cancel":true}"#,
         #"{"orderId":"a","juice":7,"juice":[],"quantity":-1,"quantity":{},"cancel":true,"x":1}"#,
         #"{"orderId":"a","items":[],"juice":"durian","items":7,"cancel":true}"#,
-    ]
-
-    /// Commands that are rejected for their `cancel` field, and why. The id of each is `a`.
-    package static let rejectedCancels: [(value: String, expected: Rejection)] = [
-        (#"{"orderId":"a","cancel":true,"cancel":true}"#, Rejection.badCommand(.repeatedField("cancel"))),
-        (#"{"orderId":"a","juice":"kiwi","cancel":null,"cancel":false}"#, .badCommand(.repeatedField("cancel"))),
-        (#"{"orderId":"a","cancel":1}"#, .badCommand(.notBoolean("cancel"))),
-        (#"{"orderId":"a","cancel":"true"}"#, .badCommand(.notBoolean("cancel"))),
-        (#"{"orderId":"a","cancel":[true]}"#, .badCommand(.notBoolean("cancel"))),
-        // Judged before all faults of an order.
-        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[],"cancel":0}"#, .badCommand(.notBoolean("cancel"))),
-        // Without a true `cancel`, it is an order.
-        (#"{"orderId":"a","cancel":false}"#, .badCommand(.missingJuice)),
-        (#"{"orderId":"a","cancel":null,"juice":"durian"}"#, .unknownJuice("durian")),
-    ]
+    ].map { ($0, "a: cancel") }
 
     /// Valid restocks, and how they are decoded.
     package static let restocks: [(value: String, expected: String)] = [
-        (#"{"restockId":"r","add":{"strawberry":16,"kiwi":-2}}"#, "r: add strawberry 16, kiwi -2"),
-        (#"{"restockId":"r","add":{"kiwi":-2,"strawberry":16}}"#, "r: add strawberry 16, kiwi -2"),
-        (#"{"restockId":"r","set":{"mango":30}}"#, "r: set mango 30"),
-        (#"{"restockId":"r","add":null,"set":{"mango":0}}"#, "r: set mango 0"),
-        (#"{"set":{"mango":9223372036854775807},"restockId":"r"}"#, "r: set mango 9223372036854775807"),
-        (#"{"restockId":"r","add":{"mango":-9223372036854775808}}"#, "r: add mango -9223372036854775808"),
-        (#"{"restockId":"r","add":{"mango":0},"juice":7,"orderId":[]}"#, "r: add mango 0"),
+        (#"{"restockId":"a","add":{"strawberry":16,"kiwi":-2}}"#, "a: add strawberry 16, kiwi -2"),
+        (#"{"restockId":"a","add":{"kiwi":-2,"strawberry":16}}"#, "a: add strawberry 16, kiwi -2"),
+        (#"{"restockId":"a","set":{"mango":30}}"#, "a: set mango 30"),
+        (#"{"restockId":"a","add":null,"set":{"mango":0}}"#, "a: set mango 0"),
+        (#"{"restockId":"a","set":{"kiwi":1000000000}}"#, "a: set kiwi 1000000000"),
+        (#"{"restockId":"a","set":{"kiwi":1000000001}}"#, "a: set kiwi 1000000001"),
+        (#"{"set":{"mango":9223372036854775807},"restockId":"a"}"#, "a: set mango 9223372036854775807"),
+        (#"{"restockId":"a","add":{"mango":-9223372036854775808}}"#, "a: add mango -9223372036854775808"),
+        (#"{"restockId":"a","add":{"mango":0},"juice":7,"orderId":[]}"#, "a: add mango 0"),
     ]
 
-    /// Restocks that are rejected, and why.
-    package static let rejectedRestocks: [(value: String, expected: Rejection)] = [
-        (#"{"restockId":"r"}"#, Rejection.emptyRestock),
-        (#"{"restockId":"r","add":null}"#, .emptyRestock),
-        (#"{"restockId":"r","add":{}}"#, .emptyRestock),
-        (#"{"restockId":"r","set":{}}"#, .emptyRestock),
-        (#"{"restockId":"r","add":{"kiwi":1},"set":{"kiwi":1}}"#, .badCommand(.addAndSet)),
-        (#"{"restockId":"r","add":{},"set":[]}"#, .badCommand(.addAndSet)),
-        (#"{"restockId":"r","add":[]}"#, .badCommand(.notAnObject("add"))),
-        (#"{"restockId":"r","set":"kiwi"}"#, .badCommand(.notAnObject("set"))),
-        (#"{"restockId":"r","add":{"kiwi":1},"add":{"kiwi":1}}"#, .badCommand(.repeatedField("add"))),
-        (#"{"restockId":"r","set":null,"set":null}"#, .badCommand(.repeatedField("set"))),
-        (#"{"restockId":"r","add":{"kiwi":1,"kiwi":1}}"#, .badCommand(.repeatedFruit(fruit: 3))),
-        (#"{"restockId":"r","add":{"kiwi":1,"durian":1}}"#, .unknownFruit("durian")),
-        (#"{"restockId":"r","add":{"kiwi":1.5}}"#, .badAmount(fruit: 3)),
-        (#"{"restockId":"r","add":{"kiwi":null}}"#, .badAmount(fruit: 3)),
-        (#"{"restockId":"r","add":{"kiwi":"1"}}"#, .badAmount(fruit: 3)),
-        (#"{"restockId":"r","add":{"kiwi":9223372036854775808}}"#, .badAmount(fruit: 3)),
-        (#"{"restockId":"r","set":{"kiwi":-9223372036854775809}}"#, .badAmount(fruit: 3)),
+    /// A rejected command's members after its id, and why it is rejected.
+    package typealias Faulty = (members: String, expected: Rejection)
+
+    /// Orders with one fault each.
+    package static let faultyOrders: [Faulty] = faultySingles + faultyBaskets
+
+    private static let faultySingles: [Faulty] =
+        [
+            ("", .badCommand(.missingJuice)), (#""juice":null"#, .badCommand(.missingJuice)),
+            (#""juice":7"#, .badCommand(.juiceNotText)), (#""juice":["kiwi"]"#, .badCommand(.juiceNotText)),
+            (#""cancel":false"#, .badCommand(.missingJuice)), (#""cancel":null,"juice":"durian""#, .unknownJuice("durian")),
+        ]
+        + ["1", #""true""#, "[true]"].map { (#""cancel":\#($0)"#, .badCommand(.notBoolean("cancel"))) }
+        + ["durian", "", "Kiwi", "pineappl"].map { (#""juice":"\#($0)""#, .unknownJuice($0)) }
+        + [
+            "0", "101", "-1", "1.5", "9223372036854775807", "9223372036854775808", "18446744073709551617", #""1""#, "true", "[1]",
+        ].map { (#""juice":"kiwi","quantity":\#($0)"#, .badQuantity) }
+
+    private static let faultyBaskets: [Faulty] =
+        [
+            (#""items":null"#, .badCommand(.missingJuice)), (#""items":[]"#, .badCommand(.noItems)),
+            (#""juice":"kiwi","items":[{"juice":"kiwi"}]"#, .badCommand(.juiceAndItems)),
+            (#""items":[{"juice":"kiwi"}],"quantity":1"#, .badCommand(.quantityAndItems)),
+            (#""items":"# + array(of: #"{"juice":"kiwi"}"#, 21), .badCommand(.tooManyItems)),
+        ]
+        + [#"{"juice":"kiwi"}"#, #""kiwi""#, "false"].map { (#""items":\#($0)"#, .badCommand(.notAnArray("items"))) }
+        + ["7", "null", #""kiwi""#, #"[{"juice":"kiwi"}]"#].map { (#""items":[\#($0)]"#, .badCommand(.itemNotAnObject)) }
+        + ["", #""juice":null"#].map { (#""items":[{\#($0)}]"#, .badCommand(.missingJuice)) }
+        + [
+            (#""items":[{"juice":7}]"#, .badCommand(.juiceNotText)), (#""items":[{"juice":"durian"}]"#, .unknownJuice("durian")),
+        ] + ["0", "101", #""1""#].map { (#""items":[{"juice":"kiwi","quantity":\#($0)}]"#, .badQuantity) }
+
+    /// Restocks with one fault each.
+    package static let faultyRestocks: [Faulty] =
+        ["", #""add":null"#, #""add":{}"#, #""set":{}"#].map { ($0, .emptyRestock) }
+        + [
+            (#""add":{"kiwi":1},"set":{"kiwi":1}"#, .badCommand(.addAndSet)), (#""add":[]"#, .badCommand(.notAnObject("add"))),
+            (#""set":"kiwi""#, .badCommand(.notAnObject("set"))), (#""add":{"kiwi":1,"durian":1}"#, .unknownFruit("durian")),
+            (#""set":{"kiwi":-9223372036854775809}"#, .badAmount(fruit: 3)),
+        ] + ["1.5", "null", #""1""#, "9223372036854775808"].map { (#""add":{"kiwi":\#($0)}"#, .badAmount(fruit: 3)) }
+
+    /// Orders whose fault other JSON readers do not see as the service does: a member given twice, 1.0 for 1, several faults.
+    package static let subtleOrders: [Faulty] =
+        [
+            (#""juice":"kiwi","juice":"kiwi""#, "juice"), (#""juice":"kiwi","quantity":1,"quantity":null"#, "quantity"),
+            (#""items":[],"items":[]"#, "items"), (#""items":null,"items":[{"juice":"kiwi"}]"#, "items"),
+            (#""items":[{"juice":"kiwi","juice":"kiwi"}]"#, "juice"), (#""cancel":true,"cancel":true"#, "cancel"),
+            (#""items":[{"juice":"kiwi","quantity":1,"quantity":1}]"#, "quantity"),
+            (#""juice":"kiwi","cancel":null,"cancel":false"#, "cancel"),
+            // Of several faults the first in the decoder's order counts.
+            (#""juice":7,"juice":7,"items":[],"items":[]"#, "juice"), (#""juice":7,"items":[],"items":[]"#, "items"),
+            (#""items":7,"quantity":0,"quantity":null"#, "quantity"),
+        ].map { ($0, .badCommand(.repeatedField($1))) }
+        + ["1.0", "1e1"].map { (#""juice":"kiwi","quantity":\#($0)"#, .badQuantity) }
+        + [
+            (#""items":[{"juice":"kiwi","quantity":1.0}]"#, .badQuantity),
+            (#""juice":7,"items":[],"quantity":0"#, .badCommand(.juiceAndItems)),
+            (#""items":[],"quantity":0"#, .badCommand(.quantityAndItems)),
+            (#""items":"# + array(of: "7", 21), .badCommand(.tooManyItems)),
+            (#""juice":7,"juice":7,"items":[],"items":[],"cancel":0"#, .badCommand(.notBoolean("cancel"))),
+            // The juice is judged before the quantity. Of several items, the first with a fault counts.
+            (#""quantity":0,"juice":"durian""#, .unknownJuice("durian")),
+            (#""items":[{"quantity":0,"quantity":0,"juice":"durian"}]"#, .unknownJuice("durian")),
+            (#""items":[{"juice":"kiwi"},{"juice":"durian"},{"juice":"kiwi","quantity":0}]"#, .unknownJuice("durian")),
+            (#""items":[{"juice":"kiwi","quantity":0},{"juice":"durian"},7]"#, .badQuantity),
+        ]
+
+    /// Restocks of this kind.
+    package static let subtleRestocks: [Faulty] = [
+        (#""add":{},"set":[]"#, .badCommand(.addAndSet)), (#""set":null,"set":null"#, .badCommand(.repeatedField("set"))),
+        (#""add":{"kiwi":1},"add":{"kiwi":1}"#, .badCommand(.repeatedField("add"))),
+        (#""add":{"kiwi":1,"kiwi":1}"#, .badCommand(.repeatedFruit(fruit: 3))),
         // The fruits are judged in order.
-        (#"{"restockId":"r","add":{"mango":{},"durian":1}}"#, .badAmount(fruit: 4)),
-        (#"{"restockId":"r","add":{"durian":1,"mango":{}}}"#, .unknownFruit("durian")),
+        (#""add":{"mango":{},"durian":1}"#, .badAmount(fruit: 4)), (#""add":{"durian":1,"mango":{}}"#, .unknownFruit("durian")),
     ]
 
     /// Values of the orders topic that are not orders, and the codes of their dead letters.
     package static let deadLetters: [(value: String, code: String)] = [
         ("", "emptyValue"), (" ", "notJSON"), ("hello", "notJSON"), (#"{"orderId":"a","juice":"kiwi"}}"#, "notJSON"),
         ("[]", "notJSON"), (#""orderId""#, "notJSON"), ("null", "notJSON"), ("1", "notJSON"),
-        (#"[{"orderId":"a","juice":"kiwi"}]"#, "notJSON"),
-        (#"{"orderId":"a","juice":"kiwi","x":01}"#, "notJSON"),
-        (#"{"orderId":"a","x":"# + String(repeating: "[", count: 128) + String(repeating: "]", count: 128) + "}", "tooDeep"),
+        (#"[{"orderId":"a","juice":"kiwi"}]"#, "notJSON"), (#"{"orderId":"a","juice":"kiwi","x":01}"#, "notJSON"),
         ("{}", "missingID"), (#"{"juice":"kiwi"}"#, "missingID"), (#"{"orderId":null}"#, "missingID"),
         (#"{"orderid":"a","restockId":7}"#, "missingID"), (#"{"restockId":"b","add":{"kiwi":1}}"#, "wrongTopic"),
-        (#"{"orderId":""}"#, "badID"), (#"{"orderId":7}"#, "badID"),
-        (#"{"orderId":{"orderId":"a"}}"#, "badID"),
-        (#"{"orderId":"a","orderId":"a"}"#, "badID"), (#"{"orderId":"a","orderId":null}"#, "badID"),
+        (#"{"orderId":""}"#, "badID"), (#"{"orderId":7}"#, "badID"), (#"{"orderId":{"orderId":"a"}}"#, "badID"),
         (#"{"orderId":"\#(String(repeating: "x", count: 129))"}"#, "badID"),
         (#"{"orderId":"\#(String(repeating: "가", count: 43))"}"#, "badID"),
     ]
+
+    /// The same, for values that other JSON readers take.
+    package static let subtleDeadLetters = [
+        (#"{"orderId":"a","orderId":"a"}"#, "badID"), (#"{"orderId":"a","orderId":null}"#, "badID"),
+        (#"{"orderId":"a","x":"# + String(repeating: "[", count: 128) + String(repeating: "]", count: 128) + "}", "tooDeep"),
+    ]
+
+    /// Commands as the programs of this project write them, to the store `s`. The id of each is `a"`.
+    package static let outgoing: [(command: OutgoingCommand, kind: CommandKind, value: String)] = [
+        (.order(id: id, store: "s", juice: "kiwi"), .order, order(#""juice":"kiwi","quantity":1"#, id: quotedID)),
+        // Only the service judges a command.
+        (.order(id: id, store: "s", juice: "\n", quantity: -7), .order, order(#""juice":"\n","quantity":-7"#, id: quotedID)),
+        (
+            .basket(id: id, store: "s", [.init(juice: "kiwi", quantity: 2), .init(juice: "\n", quantity: 0)]), .order,
+            order(#""items":[{"juice":"kiwi","quantity":2},{"juice":"\n","quantity":0}]"#, id: quotedID)
+        ), (.basket(id: id, store: "s", []), .order, order(#""items":[]"#, id: quotedID)),
+        (.cancel(id: id, store: "s"), .cancel, order(#""cancel":true"#, id: quotedID)),
+        (
+            .restock(id: id, store: "s", .add, [.init(fruit: "strawberry", amount: 16), .init(fruit: "\"", amount: .min)]),
+            .restock,
+            restock(#""add":{"strawberry":16,"\"":-9223372036854775808}"#, id: quotedID)
+        ),
+        (
+            .restock(id: id, store: "s", .set, [.init(fruit: "mango", amount: 30)]), .restock,
+            restock(#""set":{"mango":30}"#, id: quotedID)
+        ),
+    ]
+
+    private static let (id, quotedID) = ("a\"", #""a\"""#)
+
+    /// The values of all of them.
+    package static let all =
+        orders.map(\.value) + (faultyOrders + subtleOrders).map { order($0.members) } + restocks.map(\.value)
+        + (faultyRestocks + subtleRestocks).map { restock($0.members) } + (deadLetters + subtleDeadLetters).map(\.0)
+
+    /// An order with these members after its id, which is JSON.
+    package static func order(_ members: String, id: String = #""a""#) -> String { command("orderId", id, members) }
+
+    /// The same for a restock.
+    package static func restock(_ members: String, id: String = #""a""#) -> String { command("restockId", id, members) }
+
+    private static func command(_ field: String, _ id: String, _ members: String) -> String {
+        #"{"\#(field)":\#(id)\#(members.isEmpty ? "" : ",")\#(members)}"#
+    }
+
+    private static func array(of item: String, _ count: Int) -> String {
+        "[\(Array(repeating: item, count: count).joined(separator: ","))]"
+    }
+
+    /// A decoded command in the words of these tables.
+    package static func summary(_ decoded: consuming DecodedRecord) -> String {
+        let menu = Menu.standard
+        switch decoded {
+        case .command(_, let id, .cancel): return "\(String(id)): cancel"
+        case .command(_, let id, .make(let order)):
+            let items = order.items.map { "\($0.quantity) \(menu.juices[$0.juice].id)" }.joined(separator: ", ")
+            guard case .basket = order else { return "\(String(id)): \(items)" }
+            return "\(String(id)): [\(items)]"
+        case .command(_, let id, .apply(let edit)):
+            let entries = edit.entries.map { "\(menu.fruits[$0.fruit].id) \($0.amount)" }
+            return "\(String(id)): \(edit.kind) " + entries.joined(separator: ", ")
+        case .command(_, let id, .reject(let rejection)): return "\(String(id)): \(rejection)"
+        case .undecodable(let reason): return reason.code
+        }
+    }
 }
 
 /// Notes of the journal, each with the value of its record word for word.

@@ -29,23 +29,44 @@ package enum RandomSamples {
     }
 }
 
+extension Menu {
+    /// The standard menu with another initial stock of each fruit. Throws ``MenuError`` if an initial stock is more than a store
+    /// can hold.
+    package static func standard(initialStock: (Fruit) -> Int) throws(MenuError) -> Menu {
+        let fruits = standard.fruits.map { Fruit(id: $0.id, name: $0.name, initialStock: initialStock($0)) }
+        let juices = standard.juices.map { juice in
+            let recipe = juice.recipe.map { (fruit: standard.fruits[$0.fruit].id, amount: $0.amount) }
+            return JuiceSpec(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: recipe)
+        }
+        return try Menu(fruits: fruits, juices: juices)
+    }
+}
+
 /// Random commands, in all the ways senders may write them.
 package struct RandomCommands {
     private static let extras = ["1", "-0.5e-3", "\"\"", "null", "true", "[[],{}]", #"{"orderId":[]}"#]
 
-    private(set) var random: SeededGenerator
+    private var random: SeededGenerator
     /// The id of the latest order, which may be cancelled.
     private var orderID: String?
 
     package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-    /// A command for a store of this menu.
+    /// A well-formed command for a store of this menu.
     package mutating func next(of menu: Menu) -> (kind: CommandKind, value: String) {
         let id = text()
-        if chance(1, of: 3) { return (.restock, restock(id, of: menu)) }
-        if chance(1, of: 3) { return (.cancel, cancel(orderID ?? id)) }
-        orderID = chance(5, of: 6) ? id : nil
-        return (.order, order(id, of: menu))
+        let command = valid(id, of: menu, earlier: orderID)
+        if command.kind == .order { orderID = chance(5, of: 6) ? id : nil }
+        return (command.kind, command.value)
+    }
+
+    /// A well-formed command with this id or, if it cancels, with that of the other order, if there is one.
+    package mutating func valid(
+        _ id: String, of menu: Menu = .standard, earlier other: String?
+    ) -> (kind: CommandKind, id: String, value: String) {
+        if chance(1, of: 4) { return (.restock, id, restock(id, of: menu)) }
+        if chance(1, of: 5) { return (.cancel, other ?? id, cancel(other ?? id)) }
+        return (.order, id, order(id, of: menu))
     }
 
     /// A store of the built-in menu or of a random one.
@@ -56,7 +77,7 @@ package struct RandomCommands {
     }
 
     /// An order of a juice, or a basket.
-    package mutating func order(_ id: String, of menu: Menu) -> String {
+    private mutating func order(_ id: String, of menu: Menu) -> String {
         chance(1, of: 2) ? single(id, of: menu) : basket(id, of: menu)
     }
 
@@ -102,7 +123,7 @@ package struct RandomCommands {
     }
 
     /// A restock of some fruits.
-    package mutating func restock(_ id: String, of menu: Menu) -> String {
+    private mutating func restock(_ id: String, of menu: Menu) -> String {
         let kind: StockEdit.Kind = chance(2, of: 3) ? .add : .set
         let count = Int.random(in: 1...menu.fruits.count, using: &random)
         let amounts = menu.fruits.shuffled(using: &random).prefix(count).map { fruit in
@@ -120,27 +141,19 @@ package struct RandomCommands {
     }
 
     /// A command that is rejected by a store of the built-in menu.
-    package mutating func rejected(_ id: String) -> (kind: CommandKind, value: String) {
+    package mutating func rejected(_ id: String) -> (kind: CommandKind, id: String, value: String) {
         if chance(1, of: 3) {
-            let edits = [
-                #""add":{"kiwi":1,"durian":1}"#, #""set":{"kiwi":1000000001}"#, #""add":{}"#, #""add":{"kiwi":1},"set":{"kiwi":1}"#,
-            ]
-            return (.restock, #"{"restockId":\#(quoted(id)),\#(edits.randomElement(using: &random) ?? "")}"#)
+            let members = GoldenCommands.faultyRestocks.randomElement(using: &random)?.members ?? ""
+            return (.restock, id, GoldenCommands.restock(members, id: quoted(id)))
         }
-        let orders = [
-            #""juice":"durian""#, #""juice":"kiwi","quantity":0"#, #""juice":"kiwi","quantity":101"#,
-            #""juice":"kiwi","quantity":"two""#, #""items":[]"#, #""items":[{"juice":"durian"}]"#, #""cancel":"yes""#,
-        ]
-        return (.order, #"{"orderId":\#(quoted(id)),\#(orders.randomElement(using: &random) ?? "")}"#)
+        let members = GoldenCommands.faultyOrders.randomElement(using: &random)?.members ?? ""
+        return (.order, id, GoldenCommands.order(members, id: quoted(id)))
     }
 
     /// A value that is no command.
-    package mutating func undecodable(_ id: String) -> [UInt8]? {
-        let texts = [
-            "", "a juice, please", "[1]", #"{"juice":"kiwi"}"#, #"{"orderId":"","restockId":""}"#, #"{"orderId":7,"restockId":7}"#,
-            #"{"orderId":\#(quoted(id)),"juice":"kiwi""#, String(repeating: "[", count: 200),
-        ]
-        return ([nil, [0xFF, 0xFE]] + texts.map { Array($0.utf8) }).randomElement(using: &random) ?? nil
+    package mutating func undecodable() -> [UInt8]? {
+        if chance(1, of: 5) { return chance(1, of: 2) ? nil : [0xFF, 0xFE] }
+        return GoldenCommands.deadLetters.randomElement(using: &random).map { Array($0.value.utf8) }
     }
 
     private mutating func amount(_ kind: StockEdit.Kind) -> Int {

@@ -19,7 +19,7 @@ package final class Shop {
     }
 
     package let menu: Menu
-    let store: String
+    package let store: String
     /// Whether the service knows the store.
     private let isKnown: Bool
     let decoder: CommandDecoder

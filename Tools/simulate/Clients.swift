@@ -11,8 +11,8 @@ struct Clients {
         let key: [UInt8]?
         let value: [UInt8]?
         var headers: [MessageHeader] = []
-        /// The number in its id; nil for a record that is not a command.
-        var id: Int?
+        /// Nil for a record that is not a command.
+        var id: String?
     }
 
     /// A record with its destination.
@@ -71,40 +71,24 @@ struct Clients {
 
     /// Two consecutive commands share an id. Mostly they differ in store or kind and so are two commands; otherwise the second
     /// is a repeat with other contents.
-    private var id: Int { count / 2 }
+    private var id: String { "\(count / 2)" }
 
     private mutating func nextRecord(using random: inout SeededGenerator) -> Record {
         if random.chance(scenario.repeated), let record = random.pick(written.suffix(random.number(1...100))) { return record }
         count += 1
         if random.chance(scenario.poison) { return poison(using: &random) }
         let store = random.number(0...scenario.storeCount)
-        let key = store == 0 ? nil : Array("store-\(store)".utf8)
-        if random.chance(15) {
-            let cancel = cancel(store: key, using: &random)
-            written.append(cancel)
-            return cancel
-        }
-        let (kind, value) = command(using: &random)
+        // An order that may be cancelled: mostly one that was sent before, sometimes one that is sent later or never.
+        let sent = written.suffix(30).filter { $0.topic == .orders }
+        let earlier = random.chance(75) ? random.pick(sent) : nil
+        let other = earlier?.id ?? "\(count / 2 + random.number(0...2))"
+        let (kind, id, value) = random.chance(10) ? commands.rejected(id) : commands.valid(id, earlier: other)
+        let key = id == earlier?.id ? earlier?.key : store == 0 ? nil : Array("store-\(store)".utf8)
         var record = Record(topic: kind.inputTopic, key: key, value: Array(value.utf8), id: id)
         if random.chance(10) { record.headers.append(MessageHeader(name: "traceparent", value: "00-\(count)-01")) }
         if random.chance(5) { record.headers.append(MessageHeader(name: "x-till", value: nil)) }
         written.append(record)
         return record
-    }
-
-    private mutating func command(using random: inout SeededGenerator) -> (kind: CommandKind, value: String) {
-        if random.chance(10) { return commands.rejected("\(id)") }
-        return random.chance(25)
-            ? (.restock, commands.restock("\(id)", of: .standard)) : (.order, commands.order("\(id)", of: .standard))
-    }
-
-    /// Mostly cancels an order that was sent before, sometimes one that is sent later or never.
-    private func cancel(store: [UInt8]?, using random: inout SeededGenerator) -> Record {
-        var (key, id) = (store, id + random.number(0...2))
-        let earlier = written.suffix(30).filter { $0.topic == .orders }
-        if random.chance(75), let order = random.pick(earlier), let earlierID = order.id { (key, id) = (order.key, earlierID) }
-        let flag = random.chance(97) ? "true" : "\"yes\""
-        return Record(topic: .orders, key: key, value: Array(#"{"orderId":"\#(id)","cancel":\#(flag)}"#.utf8), id: id)
     }
 
     private mutating func poison(using random: inout SeededGenerator) -> Record {
@@ -121,7 +105,7 @@ struct Clients {
             let header = MessageHeader(name: "x-till", value: "7")
             return Record(
                 topic: random.pick(InputTopic.allCases) ?? .orders, key: Array("store-1".utf8),
-                value: commands.undecodable("\(count)"), headers: random.chance(50) ? [header] : [])
+                value: commands.undecodable(), headers: random.chance(50) ? [header] : [])
         }
     }
 

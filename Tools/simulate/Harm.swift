@@ -1,6 +1,7 @@
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
+import MessageSamples
 
 /// Damage to the topics or the group by another program, a careless operator or a wrong setting, once in some runs.
 ///
@@ -57,16 +58,7 @@ struct Harm {
     }
 
     /// A menu with a larger initial stock of each fruit.
-    static let otherMenu: Menu? = {
-        let menu = Menu.standard
-        return try? Menu(
-            fruits: menu.fruits.map { Fruit(id: $0.id, name: $0.name, initialStock: $0.initialStock + 90) },
-            juices: menu.juices.map { juice in
-                JuiceSpec(
-                    id: juice.id, name: juice.name, aliases: juice.aliases,
-                    recipe: juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) })
-            })
-    }()
+    static let otherMenu = try? Menu.standard { $0.initialStock + 90 }
 }
 
 extension SimulatedStorage {
@@ -120,8 +112,8 @@ extension SimulatedStorage {
             let tail = results.read(from: last).records.filter { SimulatedJournal.revision($0.record) > 0 }
             let followed = tail.enumerated().filter { index, found in
                 tail[(index + 1)...].contains {
-                    $0.record.key?.bytes == found.record.key?.bytes && !$0.record.text.contains(#""duplicate":true"#)
-                } && !found.record.text.contains(#""duplicate":true"#)
+                    $0.record.key?.bytes == found.record.key?.bytes && !$0.record.isRepeat
+                } && !found.record.isRepeat
             }
             if harm.step.isMultiple(of: 3), let lost = harm.random.pick(followed)?.element.offset {
                 wound(partition)

@@ -99,7 +99,9 @@ struct Scenario {
         (fault, lostDelivery) = (rate(10), rate(2))
         pausePoint = random.pick(isContended ? SimulatedPort.Point.ofTakeovers : SimulatedPort.Point.allCases)
         pauseThere = isContended ? percent(10...60) : rate(20)
-        (disorder, resending, repeated) = (rate(20), rate(30), rate(30))
+        // In some runs, most transactions meet a late request.
+        (disorder, resending) = random.chance(20) ? (percent(20...60), percent(50...100)) : (rate(20), rate(30))
+        repeated = rate(30)
         (foreign, poison) = (isTidy ? 0 : rate(40), isTidy ? 0 : rate(8))
         answerBytes = random.pick([0, 600, 4 << 20]) ?? 0
         foreignTransaction = random.chance(70) ? 0 : rate(1)

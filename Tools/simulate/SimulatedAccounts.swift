@@ -74,7 +74,7 @@ final class SimulatedAccounts {
         var later: [[UInt8]: Int] = [:]
         for (place, record) in journal(partition) where place >= starts[partition] ?? 0 {
             let revision = SimulatedJournal.revision(record)
-            guard let key = record.key?.bytes, revision > 0, !record.text.contains(#""duplicate":true"#) else { continue }
+            guard let key = record.key?.bytes, revision > 0, !record.isRepeat else { continue }
             revisions[key] = max(revisions[key] ?? 0, revision)
             if place > offset { later[key, default: 0] += 1 }
         }

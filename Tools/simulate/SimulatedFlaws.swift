@@ -205,7 +205,7 @@ final class SimulatedFlaws {
     /// Makes an answer one to a repeat, which is neither remembered nor applied.
     private func asRepeat(_ record: Record) -> Record {
         let text = record.text
-        guard !text.contains(#""duplicate":true"#), let head = text.firstRange(of: /,"(order|restock)Id":/) else { return record }
+        guard !record.isRepeat, let head = text.firstRange(of: /,"[a-z]+Id":/) else { return record }
         return record.revised((text[..<head.lowerBound] + #","duplicate":true"# + text[head.lowerBound...]).utf8)
     }
 
@@ -221,7 +221,7 @@ final class SimulatedFlaws {
         return record.revised((head + rest).utf8)
     }
 
-    /// The fruits that an answered cancel returned; nil for another answer.
+    /// The fruits that came back with an answer; nil for one without such fruits.
     private func returned(by record: Record) -> [FruitAmount]? {
         guard case .cancelled(let returned, _) = record.answer?.outcome else { return nil }
         return returned
@@ -241,7 +241,7 @@ final class SimulatedFlaws {
         let revision = SimulatedJournal.revision(record)
         return cluster[.results, partition].removed.values.count { lost in
             lost.key?.bytes == record.key?.bytes && 1...max(1, revision) ~= SimulatedJournal.revision(lost)
-                && !lost.text.contains(#""duplicate":true"#)
+                && !lost.isRepeat
         }
     }
 

@@ -16,6 +16,8 @@ final class SimulatedPartition {
         var visibleTimestamp: Timestamp? { timestamp == -1 ? nil : timestamp }
         /// The value as text; empty if there is none.
         var text: String { value.map { String(decoding: $0.view, as: UTF8.self) } ?? "" }
+        /// Whether it answers a repeat.
+        var isRepeat: Bool { text.contains(#""duplicate":true"#) }
     }
 
     /// Some records, and the offset after them.

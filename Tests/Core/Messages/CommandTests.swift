@@ -7,44 +7,34 @@ import Testing
 @Suite struct CommandDecoderTests {
     let decoder = CommandDecoder(menu: .standard)
 
-    private func order(_ value: String) -> String {
-        BorrowedText.withText(value) { summary(decoder.decodeOrder($0.bytes)) }
+    private func order(_ value: String) -> String { read(value, .orders) }
+
+    private func restock(_ value: String) -> String { read(value, .restocks) }
+
+    private func read(_ value: String, _ topic: InputTopic) -> String {
+        BorrowedText.withText(value) { GoldenCommands.summary(decoder.decode($0.bytes, of: topic)) }
     }
 
-    private func restock(_ value: String) -> String {
-        BorrowedText.withText(value) { summary(decoder.decodeRestock($0.bytes)) }
-    }
-
-    @Test(arguments: GoldenCommands.orders + GoldenCommands.baskets)
-    func ordersAreRead(value: String, expected: String) {
+    @Test(arguments: GoldenCommands.orders) func ordersAreRead(value: String, expected: String) {
         #expect(order(value) == expected)
     }
 
-    @Test(arguments: GoldenCommands.cancels)
-    func cancelsAreRead(value: String) {
-        #expect(order(value) == "a: cancel")
+    @Test(arguments: GoldenCommands.faultyOrders + GoldenCommands.subtleOrders)
+    func ordersAreRejected(members: String, expected: Rejection) {
+        #expect(order(GoldenCommands.order(members)) == "a: \(expected)")
     }
 
-    @Test(
-        arguments: GoldenCommands.rejectedOrders + GoldenCommands.rejectedBaskets
-            + GoldenCommands.rejectedCancels
-    )
-    func ordersAreRejected(value: String, expected: Rejection) {
-        #expect(order(value) == "a: \(expected)")
-    }
-
-    @Test(arguments: GoldenCommands.restocks)
-    func restocksAreRead(value: String, expected: String) {
+    @Test(arguments: GoldenCommands.restocks) func restocksAreRead(value: String, expected: String) {
         #expect(restock(value) == expected)
     }
 
-    @Test(arguments: GoldenCommands.rejectedRestocks)
-    func restocksAreRejected(value: String, expected: Rejection) {
-        #expect(restock(value) == "r: \(expected)")
+    @Test(arguments: GoldenCommands.faultyRestocks + GoldenCommands.subtleRestocks)
+    func restocksAreRejected(members: String, expected: Rejection) {
+        #expect(restock(GoldenCommands.restock(members)) == "a: \(expected)")
     }
 
     /// As orders, and with the ids exchanged as restocks.
-    @Test(arguments: GoldenCommands.deadLetters)
+    @Test(arguments: GoldenCommands.deadLetters + GoldenCommands.subtleDeadLetters)
     func malformedCommandsAreDeadLetters(value: String, code: String) {
         #expect(order(value) == code)
         let exchanged = value.replacing("orderId", with: "#").replacing("restockId", with: "orderId")
@@ -52,8 +42,9 @@ import Testing
     }
 
     @Test func noValueIsADeadLetter() {
-        #expect(summary(decoder.decodeOrder(nil)) == "emptyValue")
-        #expect(summary(decoder.decodeRestock(nil)) == "emptyValue")
+        for topic in InputTopic.allCases {
+            #expect(GoldenCommands.summary(decoder.decode(nil, of: topic)) == "emptyValue")
+        }
     }
 
     @Test func theLongestIDsAreTaken() {
@@ -100,53 +91,10 @@ import Testing
 }
 
 @Suite struct OutgoingCommandTests {
-    private static let basket = [OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "strawberryBanana", quantity: 1)]
-    private static let amounts = [FruitAmount(fruit: "strawberry", amount: 16), FruitAmount(fruit: "kiwi", amount: -2)]
-
-    @Test(
-        arguments: [
-            (
-                .order(id: "pos-7-000123", store: "gangnam", juice: "strawberryBanana"), .order,
-                #"{"orderId":"pos-7-000123","juice":"strawberryBanana","quantity":1}"#
-            ),
-            (
-                .basket(id: "pos-7-000123", store: "gangnam", basket), .order,
-                #"{"orderId":"pos-7-000123","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana","quantity":1}]}"#
-            ),
-            (.cancel(id: "pos-7-000123", store: "gangnam"), .cancel, #"{"orderId":"pos-7-000123","cancel":true}"#),
-            (
-                .restock(id: "pos-7-000123", store: "gangnam", .add, amounts), .restock,
-                #"{"restockId":"pos-7-000123","add":{"strawberry":16,"kiwi":-2}}"#
-            ),
-            (
-                .restock(id: "pos-7-000123", store: "gangnam", .set, [FruitAmount(fruit: "mango", amount: 30)]), .restock,
-                #"{"restockId":"pos-7-000123","set":{"mango":30}}"#
-            ),
-        ] as [(OutgoingCommand, CommandKind, String)]
-    )
+    @Test(arguments: GoldenCommands.outgoing)
     func aCommandIsWrittenToTheByte(command: OutgoingCommand, kind: CommandKind, json: String) {
         #expect(String(decoding: command.value, as: UTF8.self) == json)
-        #expect((command.kind, command.id, command.store) == (kind, "pos-7-000123", "gangnam"))
-    }
-
-    /// Only the service judges a command.
-    @Test(
-        arguments: [
-            (.order(id: "\"", store: "", juice: "\n", quantity: -7), #"{"orderId":"\"","juice":"\n","quantity":-7}"#),
-            (
-                .basket(id: "\"", store: "", [OrderedJuice(juice: "\n", quantity: 0)]),
-                #"{"orderId":"\"","items":[{"juice":"\n","quantity":0}]}"#
-            ),
-            (.basket(id: "a", store: "", []), #"{"orderId":"a","items":[]}"#),
-            (.cancel(id: "\"", store: ""), #"{"orderId":"\"","cancel":true}"#),
-            (
-                .restock(id: "\\", store: "", .set, [FruitAmount(fruit: "\"", amount: .min)]),
-                #"{"restockId":"\\","set":{"\"":-9223372036854775808}}"#
-            ),
-        ] as [(OutgoingCommand, String)]
-    )
-    func anyCommandIsWrittenAsJSON(command: OutgoingCommand, json: String) {
-        #expect(String(decoding: command.value, as: UTF8.self) == json)
+        #expect((command.kind, command.id, command.store) == (kind, "a\"", "s"))
     }
 }
 

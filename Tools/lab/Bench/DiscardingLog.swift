@@ -1,6 +1,7 @@
 import JuiceDomain
 import JuiceEngine
 import JuiceMessages
+import MessageSamples
 
 /// The mean size of the answers to the first orders, in bytes, found by answering them without Kafka.
 func meanAnswerSize(orders: Int, stores: Int, initialStock: Int) throws -> Int {

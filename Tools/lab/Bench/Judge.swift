@@ -1,5 +1,6 @@
 import JuiceDomain
 import JuiceMessages
+import MessageSamples
 
 /// Makes sure that generated orders are answered right: each once, in each store in the order in which they were sent, and as
 /// the store's stock allows.

@@ -1,5 +1,6 @@
 import JuiceDomain
 import JuiceMessages
+import MessageSamples
 
 /// Generates orders of about 110 bytes, as POS systems might send them. The same seed gives the same orders.
 struct OrderGenerator {
@@ -157,16 +158,5 @@ extension Menu {
     /// The juices without the scarce fruit.
     fileprivate var plentyJuices: [String] {
         juices.filter { juice in juice.recipe.allSatisfy { fruits[$0.fruit].id != Self.scarce } }.map(\.id)
-    }
-
-    /// The standard menu with another initial stock of each fruit. Throws ``MenuError`` if an initial stock is more than a store
-    /// can hold.
-    static func standard(initialStock: (Fruit) -> Int) throws(MenuError) -> Menu {
-        let fruits = standard.fruits.map { Fruit(id: $0.id, name: $0.name, initialStock: initialStock($0)) }
-        let juices = standard.juices.map { juice in
-            let recipe = juice.recipe.map { (fruit: standard.fruits[$0.fruit].id, amount: $0.amount) }
-            return JuiceSpec(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: recipe)
-        }
-        return try Menu(fruits: fruits, juices: juices)
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import JuiceDomain
 import JuiceMessages
 import Kafka
+import MessageSamples
 
 /// Where a measurement takes place: the brokers, and topics and files that ``close()`` removes.
 ///

@@ -16,33 +16,32 @@ struct CommandMix {
     private var random: SeededGenerator
     private var commands: RandomCommands
     private let client: Int
-    private let stores: Int
+    private let plan: Plan
     private var count = 0
-    /// Commands that cancel the latest orders: at most ``mostRecent``.
-    private var cancels: [Command] = []
-    /// Orders that were cancelled before they were sent.
-    private var early: [Command] = []
-
-    private static let mostRecent = 50
 
     init(client: Int, plan: Plan) {
         random = SeededGenerator(seed: plan.seed &* 31 &+ UInt64(client))
         commands = RandomCommands(seed: plan.seed &* 37 &+ UInt64(client))
-        self.client = client
-        stores = plan.stores
+        (self.client, self.plan) = (client, plan)
     }
 
     mutating func next() -> Command {
-        if !early.isEmpty, random.chance(20) { return early.removeFirst() }
-        if random.chance(5), let cancel = random.pick(cancels) { return cancel }
-        let command = orderOrRestock()
-        guard command.topic == "orders" else { return command }
-        let cancel = Command(topic: "orders", key: command.key, value: Array(#"{"orderId":"\#(id)","cancel":true}"#.utf8))
-        if cancels.count == Self.mostRecent { cancels.removeFirst() }
-        cancels.append(cancel)
-        guard random.chance(2) else { return command }
-        early.append(command)
-        return cancel
+        count += 1
+        // An order that may be cancelled, at times before it is sent.
+        let other = random.chance(90) ? max(1, count - random.number(1...50)) : count + random.number(1...50)
+        let new = "\(client)-\(count)"
+        let (kind, id, value) =
+            random.chance(2) ? commands.rejected(new) : commands.valid(new, earlier: "\(client)-\(other)")
+        let key = key(of: id == new ? count : other)
+        var command = Command(topic: "\(kind.inputTopic)", key: key, value: Array(value.utf8))
+        if random.chance(20) {
+            let trace = "00-\(String(count, radix: 16))-\(client)-01"
+            command.headers.append(RecordHeader(name: "traceparent", value: trace))
+            if random.chance(20) { command.headers.append(RecordHeader(name: "tracestate", value: "till=\(client)")) }
+        }
+        if random.chance(10) { command.headers.append(RecordHeader(name: "shop", value: nil)) }
+        if random.chance(3) { poison(&command) }
+        return command
     }
 
     /// A repeat of the command, sometimes with another body.
@@ -53,41 +52,22 @@ struct CommandMix {
         return other
     }
 
-    private mutating func orderOrRestock() -> Command {
-        count += 1
-        let isOrder = random.chance(70)
-        var command = Command(
-            topic: isOrder ? "orders" : "restocks", key: key(),
-            value: Array((isOrder ? commands.order(id, of: .standard) : commands.restock(id, of: .standard)).utf8))
-        if random.chance(20) {
-            let trace = "00-\(String(count, radix: 16))-\(client)-01"
-            command.headers.append(RecordHeader(name: "traceparent", value: trace))
-            if random.chance(20) { command.headers.append(RecordHeader(name: "tracestate", value: "till=\(client)")) }
-        }
-        if random.chance(10) { command.headers.append(RecordHeader(name: "shop", value: nil)) }
-        if random.chance(4) { poison(&command) }
-        return command
-    }
-
-    private mutating func key() -> [UInt8]? {
+    /// The store of the command with this number, so that a later one about the same order reaches it.
+    private func key(of number: Int) -> [UInt8]? {
+        var random = SeededGenerator(seed: plan.seed &* 41 &+ UInt64(number))
         // The default partitioner may place a record without a key on any partition.
         if random.chance(3) { return random.chance(50) ? nil : [] }
-        return Array("store-\(Int.random(in: 0..<stores, using: &random))".utf8)
+        return Array("store-\(random.number(0...plan.stores - 1))".utf8)
     }
 
-    private var id: String { "\(client)-\(count)" }
-
-    /// Makes a command invalid in a random way.
+    /// Makes a record that is no command of its store.
     private mutating func poison(_ command: inout Command) {
-        switch random.number(0...10) {
+        switch random.number(0...5) {
         case 0: (command.key, command.headers) = ([0xFF, 0x00], [])
         // A header that claims the record was forwarded from an offset that does not exist.
         case 1: command.headers.append(RecordHeader(name: "juice.forwarded.from", value: "0/\(Int64.max)"))
         case 2: command.value = Array(repeating: UInt8(ascii: " "), count: 70_000)
-        case 3...6:
-            let (kind, value) = commands.rejected(id)
-            command = Command(topic: "\(kind.inputTopic)", key: command.key, value: Array(value.utf8), headers: command.headers)
-        default: command.value = commands.undecodable(id)
+        default: command.value = commands.undecodable()
         }
     }
 }

@@ -24,3 +24,14 @@ public func judge(_ bytes: UnsafePointer<UInt8>?, count: Int) -> CInt {
     }
     return 0
 }
+
+/// Writes the inputs that libFuzzer begins with into the folder that the environment variable SAMPLES names. libFuzzer calls it
+/// before it reads any.
+@_cdecl("LLVMFuzzerInitialize")
+public func writeSamples(_ count: UnsafeRawPointer?, _ arguments: UnsafeRawPointer?) -> CInt {
+    let folder = URL(filePath: ProcessInfo.processInfo.environment["SAMPLES"] ?? "")
+    for (number, sample) in subject.samples.enumerated() {
+        do { try Data(sample.utf8).write(to: folder.appending(path: "\(number)")) } catch { fatalError("\(error)") }
+    }
+    return 0
+}
