@@ -161,7 +161,7 @@ def main():
         faults = faults or list(check(contract))
     messages = Messages(contract)
     if not faults:
-        generated = GeneratedClasses(contract.docs)
+        generated = GeneratedClasses(contract.docs, contract.schemas)
         # Many stores give the same answer.
         for line in dict.fromkeys(sys.stdin):
             sample = json.loads(line)
@@ -170,7 +170,7 @@ def main():
                 faults.append(fault)
             elif sample.get("valid"):
                 faults += generated.check(sample["schema"], parse(sample["value"]))
-        faults += messages.unseen()
+        faults += [*messages.accepted_damage(), *messages.unseen()]
     for fault in faults[: arguments.faults]:
         print(fault, file=sys.stderr)
     if len(faults) > arguments.faults:

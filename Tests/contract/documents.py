@@ -11,8 +11,6 @@ import referencing
 import referencing.jsonschema
 import yaml
 
-SCHEMAS = ("order", "restock", "answer", "journal-note", "stock", "menu", "dead-letter-headers")
-
 COPIES = "    # The rest is copied from schemas/: after a change there, run Tests/contract/check.py --bundle.\n"
 
 
@@ -32,9 +30,10 @@ class Contract:
         self.docs = docs
         self.registry = referencing.Registry(retrieve=self.read)
         self.asyncapi = self.read((docs / "asyncapi.yaml").as_uri()).contents
-        self.schemas = {name: self.read(self.uri(name)).contents for name in SCHEMAS}
-        self.validators = {name: self.validator(self.uri(name)) for name in SCHEMAS}
-        self.judges = {name: Judge({"$ref": self.uri(name)}, registry=self.registry) for name in SCHEMAS}
+        names = sorted(path.stem for path in (docs / "schemas").glob("*.json"))
+        self.schemas = {name: self.read(self.uri(name)).contents for name in names}
+        self.validators = {name: self.validator(self.uri(name)) for name in names}
+        self.judges = {name: Judge({"$ref": self.uri(name)}, registry=self.registry) for name in names}
 
     def uri(self, schema):
         return (self.docs / "schemas" / f"{schema}.json").as_uri()

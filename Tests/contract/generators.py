@@ -9,19 +9,19 @@ import tempfile
 
 from pydantic import ValidationError
 
-from documents import SCHEMAS, class_name
+from documents import class_name
 
 
 class GeneratedClasses:
     """What datamodel-code-generator makes of docs/schemas, and asyncapi-python of docs/asyncapi.yaml."""
 
-    def __init__(self, docs):
+    def __init__(self, docs, schemas):
         with tempfile.TemporaryDirectory() as folder:
             models = ["--input-file-type", "jsonschema", "--output-model-type", "pydantic_v2.BaseModel", "--formatters", "builtin"]
             run("datamodel-codegen", "--input", docs / "schemas", "--output", f"{folder}/generated_models", *models)
             run("asyncapi-python-codegen", docs / "asyncapi.yaml", f"{folder}/generated_application")
             sys.path.insert(0, folder)
-            self.schemas = {name: importlib.import_module(f"generated_models.{name.replace('-', '_')}") for name in SCHEMAS}
+            self.schemas = {name: importlib.import_module(f"generated_models.{name.replace('-', '_')}") for name in schemas}
             self.messages = importlib.import_module("generated_application.messages.json")
             sys.path.remove(folder)
         self.tried = set()

@@ -54,18 +54,11 @@ def beyond_schema(text):
     return None
 
 
-# What the service may leave out.
-OPTIONAL = {
-    "duplicate", "from", "cancel", "partition", "added", "forwarded", "before", "oldest", "last", "fenced", "orders", "restocks",
-    "reason", "copied", "attempt", "process",
-}
-
-
-def damages(value):
-    """Copies of an object with one member missing, of another type, or beyond its bounds; and with a member too many."""
+def damages(value, needed):
+    """Copies of an object with a needed member missing, one of another type, or beyond its bounds; and with a member too many."""
     yield value | {"note": 1}, "an unknown member"
     for name, member in value.items():
-        if name not in OPTIONAL:
+        if name in needed:
             yield {key: other for key, other in value.items() if key != name}, f"no {name}"
         wrong = [None, [[]], {"": {}}] + ([7, ""] if isinstance(member, str) else [-1, 1.5, "1"] if type(member) is int else [])
         for other in wrong:
@@ -79,8 +72,9 @@ class Messages:
         self.contract = contract
         self.counts = collections.Counter()
         self.beyond = collections.Counter()
-        # The kinds of messages that were damaged, each once.
-        self.shapes = set()
+        # Messages to damage, one of each kind, and the members that all messages of a type have.
+        self.shapes = {}
+        self.needed = {}
         self.seen = {"type": set(), "reason": set(), "juice.error.code": set()}
 
     def check(self, sample):
@@ -97,10 +91,9 @@ class Messages:
             self.counts[schema, verdict] += 1
             self.beyond[reason] += reason is not None
             if valid:
-                fault = self.accepted_damage(schema, value)
+                self.keep(schema, value)
                 for field, values in self.seen.items():
                     values |= {value[field]} if isinstance(value, dict) and field in value else set()
-                return fault
             return None
         says = "the schema takes it" if fault is None else f"the schema refuses it {fault}"
         return (
@@ -108,17 +101,23 @@ class Messages:
             f" {says}\n    {text[:1000]}"
         )
 
-    def accepted_damage(self, schema, value):
-        """A change to a message of the service that it would never write and the schema accepts all the same, or None."""
-        shape = (schema, value.get("type"), value.get("reason"), *value) if isinstance(value, dict) else None
-        if schema not in ("answer", "journal-note", "stock") or shape in self.shapes:
-            return None
-        self.shapes.add(shape)
-        for damaged, what in damages(value):
-            if self.contract.accepts(schema, damaged):
-                return f"{schema}.json: with {what} the schema takes it\n    {json.dumps(damaged)[:1000]}"
-            self.counts[schema, "damaged"] += 1
-        return None
+    def keep(self, schema, value):
+        """Keeps a message that the service writes."""
+        if schema in ("answer", "journal-note", "stock"):
+            self.shapes.setdefault((schema, value.get("type"), value.get("reason"), *value), value)
+            kind = self.kind(schema, value)
+            self.needed[kind] = self.needed.get(kind, value.keys()) & value.keys()
+
+    def kind(self, schema, value):
+        return schema, value.get("type"), "items" in value
+
+    def accepted_damage(self):
+        """Changes to messages of the service that it would never write and the schemas accept all the same."""
+        for (schema, *_), value in self.shapes.items():
+            for damaged, what in damages(value, self.needed[self.kind(schema, value)]):
+                if self.contract.accepts(schema, damaged):
+                    yield f"{schema}.json: with {what} the schema takes it\n    {json.dumps(damaged)[:1000]}"
+                self.counts[schema, "damaged"] += 1
 
     def unseen(self):
         """Values that the schemas allow and no valid message had: the service never writes them, or the samples miss them."""
