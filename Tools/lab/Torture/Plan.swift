@@ -62,8 +62,10 @@ struct Plan: ParsableArguments, Sendable {
             "The share of transactional requests that get a fault; frequent and other requests get fewer.", valueName: "percent"))
     var networkRate = 5.0
 
-    @Option(help: ArgumentHelp("Inject faults only into these kinds of requests, such as EndTxn,Produce.", valueName: "kinds"))
-    var networkKinds: String?
+    @Option(
+        help: ArgumentHelp("Inject faults only into these kinds of requests, such as EndTxn,Produce.", valueName: "kinds"),
+        transform: kinds)
+    var networkKinds: Set<ApiKey>?
 
     @Flag(help: "Keep the topics and logs.") var keep = false
 
@@ -75,7 +77,6 @@ struct Plan: ParsableArguments, Sendable {
         guard rate > 0 else { throw ValidationError("--rate must be above 0") }
         guard (0...100).contains(networkRate) else { throw ValidationError("--network-rate must be from 0 to 100") }
         guard network || networkKinds == nil else { throw ValidationError("--network-kinds requires --network") }
-        _ = try faultyKinds
         guard !recreateTopics || partitions >= 2 * (instances + 1) else {
             throw ValidationError("--recreate-topics requires a partition for each worker: raise --partitions")
         }
@@ -84,18 +85,13 @@ struct Plan: ParsableArguments, Sendable {
         }
     }
 
-    /// The kinds of requests that may get a fault.
-    var faultyKinds: Set<ApiKey> {
-        get throws {
-            guard let networkKinds else { return FaultyNetwork.kinds }
-            let known = Dictionary(uniqueKeysWithValues: FaultyNetwork.kinds.map { ($0.name.lowercased(), $0) })
-            return Set(
-                try networkKinds.split(separator: ",").map { name in
-                    if let kind = known[name.lowercased()] { return kind }
-                    let names = known.values.map(\.name).sorted().joined(separator: ", ")
-                    throw ValidationError("--network-kinds: there is no \(name); known are \(names)")
-                })
-        }
+    private static func kinds(_ names: String) throws -> Set<ApiKey> {
+        let known = Dictionary(uniqueKeysWithValues: FaultyNetwork.kinds.map { ($0.name.lowercased(), $0) })
+        return Set(
+            try names.split(separator: ",").map { name in
+                if let kind = known[name.lowercased()] { return kind }
+                throw ValidationError("there is no \(name); known are \(known.values.map(\.name).sorted().joined(separator: ", "))")
+            })
     }
 }
 

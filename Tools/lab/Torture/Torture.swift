@@ -55,7 +55,7 @@ struct Torture: ParsableCommand {
         var network: FaultyNetwork?
         if plan.network {
             let random = SeededGenerator(seed: plan.seed &* 13 &+ 5)
-            network = FaultyNetwork(rate: plan.networkRate, kinds: try plan.faultyKinds, random: random)
+            network = FaultyNetwork(rate: plan.networkRate, kinds: plan.networkKinds ?? FaultyNetwork.kinds, random: random)
         }
         let brokers = try cluster.brokers()
         guard let servers = network.map({ $0.listen(inFrontOf: brokers) }) ?? plan.bootstrapServers else {
