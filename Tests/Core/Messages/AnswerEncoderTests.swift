@@ -13,15 +13,9 @@ import Testing
 
     @Test func aLostAnswerIsWrittenToTheByte() {
         for (was, kind, answer) in GoldenAnswers.lost {
+            let head = AnswerHead(kind, id: BorrowedText("1"), store: BorrowedText("gangnam"), offset: 1234)
             let texts = Language.allCases.map { language in
-                BorrowedText.withText("1") { id in
-                    BorrowedText.withText("gangnam") { store in
-                        written {
-                            AnswerEncoder(menu: .standard, language: language)
-                                .write(lost: was, AnswerHead(kind, id: id, store: store, offset: 1234), into: &$0)
-                        }
-                    }
-                }
+                written { AnswerEncoder(menu: .standard, language: language).write(lost: was, head, into: &$0) }
             }
             #expect(texts == answer.texts)
         }

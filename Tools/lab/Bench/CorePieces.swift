@@ -67,7 +67,7 @@ extension CorePiece {
             let juices = maker.menu.juices.count
             var sum = 0
             for number in numbers {
-                let order = JuiceOrder.single(OrderItem(juice: number % juices, quantity: 1))
+                let order = JuiceOrder.one(number % juices)
                 if case .made = maker.make(order, from: &state.stores[workload.store(of: number)], &state.tally) { sum &+= 1 }
             }
             return sum
@@ -92,7 +92,7 @@ extension CorePiece {
 
     private static func content(juice: Int, from store: inout FruitStore) -> AnswerContent {
         var content = AnswerContent()
-        let order = CommandContent.make(.single(OrderItem(juice: juice, quantity: 1)))
+        let order = CommandContent.make(.one(juice))
         let isMade = try? content.carryOut(order, by: JuiceMaker(menu: menu), on: &store)
         content.revision = isMade ?? false ? 1000 : 0
         return content

@@ -46,7 +46,7 @@ struct OrderGenerator {
         let juice = Int.random(in: templates.indices, using: &random)
         var value = templates[juice]
         Self.write(number, digits: Self.digits, into: &value, at: Self.numberStart)
-        return (Int.random(in: 0..<stores, using: &random), .single(OrderItem(juice: juice, quantity: 1)), value)
+        return (Int.random(in: 0..<stores, using: &random), .one(juice), value)
     }
 
     /// The order with this number, which is the same on each call.
@@ -148,6 +148,11 @@ final class OrderWorkload {
         let start = OrderGenerator.numberStart - prefix
         return BorrowedText(UnsafeRawBufferPointer(rebasing: value[start..<start + prefix + OrderGenerator.digits]))
     }
+}
+
+extension JuiceOrder {
+    /// One juice with this index.
+    static func one(_ juice: Int) -> JuiceOrder { .single(OrderItem(juice: juice, quantity: 1)) }
 }
 
 extension Menu {

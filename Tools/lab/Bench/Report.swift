@@ -27,11 +27,11 @@ struct Report: Encodable {
     /// any, peers are compared as well.
     ///
     /// A ratio is taken in each round, since a slow round affects all contenders.
-    mutating func compare(_ quantity: String, _ values: [Contender: Double?], goals: [Contender: Goal] = [:]) {
+    mutating func compare(_ what: String, _ values: [Contender: Double?], goals: [Contender: Goal] = [:]) {
         let contenders = values.keys.sorted()
-        for contender in contenders { add("\(quantity), \(contender.name)", values[contender] ?? nil) }
+        for contender in contenders { add("\(what), \(contender.name)", values[contender] ?? nil) }
         for other in contenders where goals[other] != nil || other.isPeer && !goals.isEmpty {
-            add("\(quantity), service to \(other.name)", ratio(values[.service] ?? nil, values[other] ?? nil), goals[other])
+            add("\(what), service to \(other.name)", ratio(values[.service] ?? nil, values[other] ?? nil), goals[other])
         }
     }
 }
@@ -41,7 +41,7 @@ func ratio(_ figure: Double?, _ other: Double?) -> Double? { figure.flatMap { fi
 
 /// A figure of a report.
 struct Figure: Encodable {
-    /// The measured quantity and its unit.
+    /// What is measured, and its unit.
     let name: String
     let goal: Goal?
     fileprivate(set) var rounds: [Double?] = [] {
