@@ -54,36 +54,59 @@ struct Simulate: ParsableCommand {
         print("seed \(seed): the contract was kept")
     }
 
-    // MARK: - Many seeds
+    // MARK: - Many runs
+
+    private func runAll() throws {
+        let start = ContinuousClock.now
+        let (done, failed) = forEach(seeds, "seed", most: failures) { number in
+            let seed = from + UInt64(number)
+            let faults = Simulation(seed: seed, flaw: flaw).run()
+            guard !faults.isEmpty else { return true }
+            var lines = ["seed \(seed) failed: \(faults.count.counted("fault"))"]
+            lines += faults.prefix(3).map { "  \($0)" }
+            lines.append("  replay it with: make simulate SEED=\(seed)" + (flaw.map { " FLAW=\($0.rawValue)" } ?? ""))
+            print(lines.joined(separator: "\n"))
+            return false
+        }
+        let rate = Double(done) / max(0.001, (ContinuousClock.now - start) / .seconds(1))
+        print("\(done.counted("seed")), \(failed) failed, \(Int(rate)) a second")
+        if failed > 0 { throw ExitCode.failure }
+    }
+
+    /// An auditor that finds nothing proves nothing.
+    private func findAll() throws {
+        let flaws = Flaw.allCases
+        let missed = forEach(flaws.count, "flaw", most: flaws.count) { number in
+            let seed = flaws[number].firstFind(within: from..<from + UInt64(seeds))
+            print("\(flaws[number].rawValue): \(seed.map { "found by seed \($0)" } ?? "NOT FOUND")")
+            return seed != nil
+        }.failed
+        print("\(flaws.count - missed) of \(flaws.count.counted("flaw")) found")
+        if missed > 0 { throw ExitCode.failure }
+    }
 
     /// What the threads share.
     private final class Progress: Sendable {
         let next = Atomic(0)
         let done = Atomic(0)
-        let failures = Atomic(0)
+        let failed = Atomic(0)
     }
 
-    private func runAll() throws {
-        let progress = Progress()
-        let start = ContinuousClock.now
-        onThreads {
-            work(progress)
-        } meanwhile: {
-            "\(progress.done.load(ordering: .relaxed)) of \(seeds.counted("seed"))"
-        }
-        let (done, failed) = (progress.done.load(ordering: .relaxed), progress.failures.load(ordering: .relaxed))
-        let rate = Double(done) / max(0.001, (ContinuousClock.now - start) / .seconds(1))
-        print("\(done.counted("seed")), \(min(failed, failures)) failed, \(Int(rate)) a second")
-        if failed > 0 { throw ExitCode.failure }
-    }
-
-    /// Runs the body on as many threads as `--jobs` says, and says every ten seconds how far they are.
-    private func onThreads(_ body: @escaping @Sendable () -> Void, meanwhile progress: () -> String) {
-        let ended = DispatchGroup()
+    /// Calls the body with the numbers from 0 on, on as many threads as `--jobs` says, and says every ten seconds how far they are.
+    /// None begins after this many calls have returned false.
+    private func forEach(
+        _ count: Int, _ what: String, most: Int, _ body: @escaping @Sendable (Int) -> Bool
+    ) -> (done: Int, failed: Int) {
+        let (progress, ended) = (Progress(), DispatchGroup())
         for _ in 0..<jobs {
             ended.enter()
             let thread = Thread {
-                body()
+                while progress.failed.load(ordering: .relaxed) < most {
+                    let number = progress.next.wrappingAdd(1, ordering: .relaxed).oldValue
+                    guard number < count else { break }
+                    if !body(number) { progress.failed.wrappingAdd(1, ordering: .relaxed) }
+                    progress.done.wrappingAdd(1, ordering: .relaxed)
+                }
                 ended.leave()
             }
             // The default of a secondary thread is small on some systems.
@@ -91,47 +114,10 @@ struct Simulate: ParsableCommand {
             thread.start()
         }
         while ended.wait(timeout: .now() + .seconds(10)) == .timedOut {
-            FileHandle.standardError.write(Data("\(progress())\n".utf8))
+            let text = "\(progress.done.load(ordering: .relaxed)) of \(count.counted(what))\n"
+            FileHandle.standardError.write(Data(text.utf8))
         }
-    }
-
-    private func work(_ progress: Progress) {
-        while true {
-            let number = progress.next.wrappingAdd(1, ordering: .relaxed).oldValue
-            guard number < seeds, progress.failures.load(ordering: .relaxed) < failures else { return }
-            let seed = from + UInt64(number)
-            let faults = Simulation(seed: seed, flaw: flaw).run()
-            progress.done.wrappingAdd(1, ordering: .relaxed)
-            guard !faults.isEmpty, progress.failures.wrappingAdd(1, ordering: .relaxed).oldValue < failures else { continue }
-            var lines = ["seed \(seed) failed: \(faults.count.counted("fault"))"]
-            lines += faults.prefix(3).map { "  \($0)" }
-            lines.append("  replay it with: make simulate SEED=\(seed)" + (flaw.map { " FLAW=\($0.rawValue)" } ?? ""))
-            print(lines.joined(separator: "\n"))
-        }
-    }
-
-    // MARK: - Every flaw
-
-    private final class Finds: Sendable {
-        let next = Atomic(0)
-        let seeds = Mutex<[Flaw: UInt64]>([:])
-    }
-
-    /// An auditor that finds nothing proves nothing.
-    private func findAll() throws {
-        let (finds, flaws) = (Finds(), Flaw.allCases)
-        onThreads {
-            while let flaw = flaws.dropFirst(finds.next.wrappingAdd(1, ordering: .relaxed).oldValue).first {
-                let seed = flaw.firstFind(within: from..<from + UInt64(seeds))
-                print("\(flaw.rawValue): \(seed.map { "found by seed \($0)" } ?? "NOT FOUND")")
-                finds.seeds.withLock { $0[flaw] = seed }
-            }
-        } meanwhile: {
-            "\(finds.seeds.withLock(\.count)) of \(flaws.count.counted("flaw"))"
-        }
-        let count = finds.seeds.withLock(\.count)
-        print("\(count) of \(flaws.count.counted("flaw")) found")
-        guard count == flaws.count else { throw ExitCode.failure }
+        return (progress.done.load(ordering: .relaxed), progress.failed.load(ordering: .relaxed))
     }
 }
 
