@@ -50,18 +50,11 @@ import Testing
             #"{"type":"copy","topic":"orders","offset":45,"orderId":"o"}"#,
             #"{"type":"copy","topic":"orders","offset":45,"restockId":null}"#,
             // Places.
-            #"{"type":"copy","offset":45}"#, #"{"type":"copy","topic":"juice.orders","offset":45}"#,
-            #"{"type":"copy","topic":"orders"}"#, #"{"type":"copy","topic":"orders","offset":-1}"#,
+            #"{"type":"copy","topic":"juice.orders","offset":45}"#, #"{"type":"copy","topic":"orders","offset":-1}"#,
             #"{"type":"copy","topic":"orders","offset":1,"offset":1}"#,
             #"{"type":"copy","topic":"orders","offset":1,"partition":2147483648}"#,
-            // Members that are missing, or of another type.
-            #"{"type":"forwarded","topic":"orders","offset":1}"#,
+            // Members with wrong values.
             #"{"type":"forwarded","topic":"orders","offset":1,"to":-1}"#,
-            #"{"type":"deadLetter","topic":"orders","offset":1}"#,
-            #"{"type":"anchored","topic":"orders","offset":1}"#,
-            #"{"type":"anchored","topic":"orders","offset":1,"by":"b","reason":1}"#,
-            #"{"type":"position","claim":0}"#, #"{"type":"position","stock":0,"ids":[]}"#,
-            #"{"type":"position","ids":[]}"#, #"{"type":"position","claim":0,"ids":[1]}"#,
             #"{"type":"position","claim":0,"ids":[],"records":1}"#,
             #"{"type":"position","claim":0,"ids":[],"records":1,"changes":1,"sum":"-1","menu":"00"}"#,
             #"{"type":"position","claim":0,"ids":[],"records":1,"changes":1,"sum":"1","menu":"0g"}"#,
@@ -73,16 +66,20 @@ import Testing
             #"{"type":"position","claim":0,"ids":[],"forwarded":{"orders/1":1,"orders/1":1}}"#,
             #"{"type":"position","claim":0,"ids":[],"last":{"orders/1":{"offset":1}}}"#,
             #"{"type":"position","claim":0,"ids":[],"last":{"orders/1":{"digest":"367026dc90519f37e788e7705d3de2b4"}}}"#,
-            #"{"type":"claim","ids":[],"since":0,"group":"g","instance":"i"}"#,
-            #"{"type":"claim","ids":[],"since":0,"group":"g","partitions":8}"#,
-            #"{"type":"claim","ids":[],"since":0,"instance":"i","partitions":8}"#,
-            #"{"type":"claim","ids":[],"group":"g","instance":"i","partitions":8}"#,
-            #"{"type":"claim","since":0,"group":"g","instance":"i","partitions":8}"#,
             #"{"type":"claim","ids":[],"since":0,"group":"g","instance":"i","partitions":0}"#,
         ]
     )
     func rejectsUnknownAndMalformedNotes(value: String) {
         #expect(note(value) == nil)
+    }
+
+    /// Without one of its members, or with one of another type. A record may lack its digest.
+    @Test(arguments: GoldenNotes.all.map(\.value)) func rejectsDamagedNotes(value: String) throws {
+        let mayLack: Set = [
+            "partition", "digest", "orders", "restocks", "added", "forwarded", "before", "records", "oldest", "last", "fenced",
+            "attempt", "process", "reason", "copied",
+        ]
+        for (path, json) in try damages(value, mayLack: mayLack) where path != "digest" { #expect(note(json) == nil, "\(json)") }
     }
 
     /// The reader can then report that the account is missing.
