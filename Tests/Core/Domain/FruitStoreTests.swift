@@ -17,26 +17,6 @@ import Testing
         #expect(error?.fruit == 1)
         #expect(error?.level == level)
     }
-
-    @Test func aTallyThatIsSetAgainKeepsNothing() {
-        var tally = FruitTally()
-        for fruit in 0..<5 { tally.append(FruitTally.Line(fruit: fruit, amount: 1, level: 10)) }
-        tally.removeAll()
-        #expect(tally.lines.isEmpty)
-        // The amount of an earlier line of the same place or fruit does not count.
-        tally.add(FruitTally.Line(fruit: 4, amount: 2, level: 10))
-        #expect(tally.lines == [FruitTally.Line(fruit: 4, amount: 2, level: 10)])
-        let edits: [(StockEdit.Kind, amounts: [Int])] = [(.add, [6, -2]), (.set, [0, 0])]
-        for (kind, amounts) in edits {
-            tally.set(edit(kind, [(3, -2), (0, 6)]), left: FruitStore(menu: .standard))
-            #expect(tally.lines == zip([0, 3], amounts).map { FruitTally.Line(fruit: $0, amount: $1, level: 10) })
-        }
-    }
-}
-
-extension FruitTally {
-    /// All lines, for tables of expected results.
-    var lines: [Line] { (0..<count).map { self[$0] } }
 }
 
 private func edit(_ kind: StockEdit.Kind, _ entries: [(fruit: Int, amount: Int)]) -> StockEdit {
@@ -82,30 +62,5 @@ private func edit(_ kind: StockEdit.Kind, _ entries: [(fruit: Int, amount: Int)]
             try store.apply(edit(.set, [(4, -1), (1, .max), (0, 1)]))
         }
         #expect(store.levels == [16, 10, 10, 8, 10])
-    }
-
-    @Test(
-        arguments: [
-            ([(3, 6), (0, 10)], [10, 10, 10, 4, 10], nil), ([(0, 999_999_990)], [10, 0, 0, 0, 0], nil),
-            ([], [10, 10, 10, 10, 10], nil),
-            // The error names the first such fruit in menu order.
-            ([(0, 1), (4, 3), (2, 2)], [0, 0, 999_999_999, 0, 999_999_998], 2),
-            ([(4, 100), (0, 1)], [0, 0, 0, 0, 1_000_000_000], 4),
-        ] as [([(fruit: Int, amount: Int)], [Int], Int?)]
-    )
-    func fruitsArePutBackAllOrNone(returned: [(fruit: Int, amount: Int)], levels: [Int], over: Int?) throws {
-        var store = try FruitStore(levels: levels)
-        var tally = FruitTally()
-        for (fruit, amount) in returned { tally.append(FruitTally.Line(fruit: fruit, amount: amount, level: 0)) }
-        if let over {
-            let error = StockEditError.wouldOverflow(fruit: over, inStock: levels[over])
-            #expect(throws: error) { try store.putBack(&tally) }
-            #expect(store.levels == levels)
-        } else {
-            try store.putBack(&tally)
-            #expect(store.levels == returned.reduce(into: levels) { $0[$1.fruit] += $1.amount })
-            #expect(tally.lines.map(\.level) == returned.map { store[$0.fruit] })
-        }
-        #expect(tally.lines.map(\.amount) == returned.map(\.amount))
     }
 }

@@ -26,10 +26,7 @@ import Testing
 
     /// Why a worker that takes the partition over now stops it; nil if it does not.
     private func takeOver(_ member: String = "second", window: DuplicateWindow = window) -> PartitionFault? {
-        let harness = Harness(cluster, member: member, window: window)
-        harness.run(limit: 10_000)
-        harness.log.leave(handsOver: true)
-        return harness.fault
+        cluster.fault(foundBy: member, window: window)
     }
 
     // MARK: - The stock
@@ -69,9 +66,8 @@ import Testing
         ]
         for round in rounds {
             cluster.send(.stock, partition: 0, key: Array(cluster.store(in: 0).utf8), value: nil)
-            cluster.now += round.pause
-            harness.run()
-            #expect(harness.events.count { if case .stockRewritten = $0 { true } else { false } } == round.rewritten)
+            harness.run(after: round.pause)
+            #expect(harness.rewrites == round.rewritten)
             #expect(cluster.values(.stock).last?.contains(#""revision":1"#) == round.isWritten)
         }
         harness.log.leave(handsOver: true)
@@ -80,17 +76,15 @@ import Testing
     /// A coordinator that has moved may write its last markers again. Another program's record is still noticed beside them.
     @Test func aMarkerThatIsWrittenTwiceIsNoStrangersRecord() {
         let harness = Harness(cluster, window: Self.window)
-        func rewritten() -> Int { harness.events.count { if case .stockRewritten = $0 { true } else { false } } }
         for number in 0..<10 {
             cluster[.stock, 0].appendMarker(of: 0, .commit)
             cluster.now += 3_001
             harness.order("\(number)", "kiwi")
         }
-        #expect(rewritten() == 0)
+        #expect(harness.rewrites == 0)
         cluster.send(.stock, partition: 0, key: Array(cluster.store(in: 0).utf8), value: nil)
-        cluster.now += 3_001
-        harness.run()
-        #expect(rewritten() == 1)
+        harness.run(after: 3_001)
+        #expect(harness.rewrites == 1)
         harness.log.leave(handsOver: true)
     }
 
@@ -109,9 +103,8 @@ import Testing
         harness.run()
         #expect(!isDue)
         cluster.send(.stock, partition: 0, key: Array("a".utf8), value: nil)
-        cluster.now += 3_001
-        harness.run()
-        #expect(harness.events.count { if case .stockRewritten = $0 { true } else { false } } == 1)
+        harness.run(after: 3_001)
+        #expect(harness.rewrites == 1)
         harness.log.leave(handsOver: true)
     }
 
@@ -157,8 +150,7 @@ import Testing
         harness.run()
         cluster[.results, 0].deleteRecords(before: end)
         for _ in 0..<2 {
-            cluster.now += 3_001
-            harness.run()
+            harness.run(after: 3_001)
         }
         harness.log.leave(handsOver: true)
         #expect(cluster.values(.results).count { $0.contains(#""position""#) } == 1)
@@ -175,8 +167,7 @@ import Testing
         harness.order("later", "kiwi")
         cluster[.results, 0].deleteRecords(before: end)
         for _ in 0..<2 {
-            cluster.now += 3_001
-            harness.run()
+            harness.run(after: 3_001)
         }
         harness.log.leave(handsOver: true)
         #expect(takeOver() == nil)
@@ -197,10 +188,8 @@ import Testing
         let harness = Harness(cluster, window: Self.window)
         for number in 0..<10 { harness.order("\(number)", "kiwi") }
         cluster[.results, 0].deleteRecords(before: cluster[.results, 0].end - 3)
-        cluster.now += 3_001
-        harness.run()
-        cluster.now += 3_001
-        harness.run()
+        harness.run(after: 3_001)
+        harness.run(after: 3_001)
         let times = harness.events.compactMap { if case .answersDeleted(0, let until) = $0 { until } else { nil } }
         #expect(times.count == 1)
         let until = try #require(times.first)
@@ -244,8 +233,7 @@ import Testing
         serve(10)
         let harness = Harness(cluster, member: "second", window: Self.window)
         for _ in 0..<30 {
-            cluster.now += Self.retention / 4
-            harness.run()
+            harness.run(after: Self.retention / 4)
         }
         harness.log.leave(handsOver: true)
         #expect(takeOver("third") == nil)
@@ -258,8 +246,7 @@ import Testing
         let faults = try look { step in
             guard step == steps else { return }
             owner.order("b", "kiwi")
-            cluster.now += 1_500
-            owner.run()
+            owner.run(after: 1_500)
         }
         #expect(faults == [nil])
     }

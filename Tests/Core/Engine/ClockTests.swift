@@ -31,23 +31,8 @@ import Testing
         harness.order("b", "kiwi")
         harness = restart(harness)
         harness.order("a", "kiwi")
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade a again"])
+        #expect(cluster.answers() == ["made a", "made b", "made a again"])
         #expect(headers == [nil, cluster.records(.orders)[1].timestamp, cluster.records(.orders)[2].timestamp])
-    }
-
-    @Test func theJournalsTimesNeverRunBackwards() {
-        let start = cluster.now
-        var harness = Harness(cluster)
-        for (number, offset) in [0, Self.hour, -3 * Self.day, 0, -19_000 * Self.day, 60_000].enumerated() {
-            setClock(offset)
-            if number == 4 { harness = restart(harness) }
-            // A sender's clock may be ahead or behind, too.
-            harness.order("\(number)", "kiwi", timestamp: cluster.now + [0, 0, 60_000, -60_000, 0, 0][number])
-            cluster.now += 1_000
-        }
-        let times = cluster.answerRecords().map { ($0.timestamp - start) / 60_000 }
-        #expect(times == [0, 60, 60, 60, 60, 60])
-        #expect(headers.map { $0.map { ($0 - start) / 60_000 } } == [nil, 0, 1, 0, 0, 0])
     }
 
     @Test func addsNoTimeHeaderInASteadyState() {
@@ -57,18 +42,6 @@ import Testing
         }
         #expect(headers == [nil, nil, nil])
         #expect(cluster.answerRecords().allSatisfy { $0.timestamp >= cluster.now - 1_000 })
-    }
-
-    /// The cancelled id stays dead for an hour from the order's timestamp, even if the till's clock was ahead.
-    @Test func aCancelCountsFromItsOrderAlsoAfterARestart() {
-        var harness = Harness(cluster)
-        let ordered = cluster.now + 59 * 60_000
-        harness.order("a", "kiwi", timestamp: ordered)
-        cluster.cancel("a")
-        harness = restart(harness)
-        cluster.now = ordered + Self.hour - 60_000
-        harness.order("a", "kiwi")
-        #expect(cluster.answers() == ["juiceMade a", "cancelled a", "rejected a"])
     }
 
     /// The log stamps records when they are written, but the engine assumes the time at which it read the commands.
@@ -83,9 +56,9 @@ import Testing
         while harness.log.point != .midTransaction { harness.step() }
         cluster.clockOffsets["one"] = jump
         harness.run()
-        #expect(harness.hasStartedOver)
+        #expect(harness.restarts > 0)
         let answer = cluster.answerRecords(partition: 0).last
-        #expect(answer?.answer?.summary == "juiceMade a")
+        #expect(cluster.answers(partition: 0).last == "made a")
         #expect((answer?.headers.sent ?? answer?.timestamp ?? 0) / 60_000 == cluster.now / 60_000)
     }
 
@@ -101,7 +74,7 @@ import Testing
         setClock(0)
         cluster.now += 60_000
         harness.order("b", "kiwi")
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
+        #expect(cluster.answers() == ["made a", "made b"])
     }
 
     /// The journal ran days ahead before the topic had a limit.
@@ -113,9 +86,9 @@ import Testing
         setClock(0)
         cluster.limitsTimes = true
         for id in ["b", "c"] { harness.order(id, "kiwi") }
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade c"])
+        #expect(cluster.answers() == ["made a", "made b", "made c"])
         #expect(cluster.answerRecords().map { $0.timestamp > cluster.now + Self.hour } == [true, false, false])
-        #expect(harness.events.count { if case .startingOver = $0 { true } else { false } } == 1)
-        #expect(!harness.hasFailing)
+        #expect(harness.restarts == 1)
+        #expect(harness.failures.isEmpty)
     }
 }

@@ -41,8 +41,11 @@ final class Harness {
     var restored: [(stores: Int, records: Int)] {
         events.compactMap { if case .restored(_, let state, let records) = $0 { (state.stores, records) } else { nil } }
     }
-    var hasStartedOver: Bool { events.contains { if case .startingOver = $0 { true } else { false } } }
-    var hasFailing: Bool { events.contains { if case .partitionFailing = $0 { true } else { false } } }
+    /// How often the worker started over, and how often it wrote the stock again.
+    var restarts: Int { events.count { if case .startingOver = $0 { true } else { false } } }
+    var rewrites: Int { events.count { if case .stockRewritten = $0 { true } else { false } } }
+    /// Why partitions failed for a while.
+    var failures: [PartitionFault] { events.compactMap { if case .partitionFailing(_, let fault) = $0 { fault } else { nil } } }
     var hasRecovered: Bool { events.contains { if case .partitionRecovered = $0 { true } else { false } } }
     /// The transactions that had commands.
     var transactions: [TransactionSummary] {
@@ -54,8 +57,8 @@ final class Harness {
     func requestStop() { worker.requestStop() }
 
     /// Sends an order and answers it.
-    func order(_ id: String, _ juice: String, quantity: Int = 1, timestamp: Timestamp? = nil) {
-        cluster.order(id, juice, quantity: quantity, timestamp: timestamp)
+    func order(_ id: String, _ juice: String, _ count: Int = 1, timestamp: Timestamp? = nil) {
+        cluster.order(id, juice, count, timestamp: timestamp)
         run()
     }
 
@@ -69,6 +72,12 @@ final class Harness {
     func runAndLeave() {
         run()
         log.leave(handsOver: true)
+    }
+
+    /// Lets so many milliseconds pass, and then runs.
+    func run(after time: Timestamp) {
+        cluster.now += time
+        run()
     }
 
     /// Steps until the worker is idle twice, 20 ms apart. Writes transaction markers before each step.
@@ -108,6 +117,13 @@ final class Harness {
         }
     }
 
+    /// Refuses the records of a topic whose values have this text.
+    func refuse(of topic: Topic, having text: String) {
+        refuse { record in
+            record.topic == topic && record.value.map { String(decoding: $0, as: UTF8.self).contains(text) } ?? false
+        }
+    }
+
     /// Refuses the records that match, with an error that names the record.
     func refuse(_ isRefused: @escaping (OutputRecord) -> Bool) {
         log.refusal = { record in
@@ -142,16 +158,25 @@ extension SimulatedCluster {
         note(#"{"type":"claim","ids":["gone/0/0/0/0"],"since":\#(since),"group":"gone","instance":"0","partitions":1}"#)
     }
 
+    /// Why a worker that takes partition 0 over now stops it; nil if it does not.
+    func fault(foundBy member: String = "second", window: DuplicateWindow = .standard) -> PartitionFault? {
+        let harness = Harness(self, member: member, window: window)
+        harness.run(limit: 10_000)
+        harness.log.leave(handsOver: true)
+        return harness.fault
+    }
+
     /// Writes a record without a key to the journal, such as a note.
     func note(_ value: String) { send(.results, key: nil, value) }
 
     /// Sends an order, by default for a store of the partition.
     func order(
-        _ id: String, _ juice: String, store: String? = nil, quantity: Int = 1, partition: Int32 = 0, timestamp: Timestamp? = nil
+        _ id: String, _ juice: String, _ count: Int = 1, store: String? = nil, partition: Int32 = 0,
+        headers: [MessageHeader] = [], timestamp: Timestamp? = nil
     ) {
+        let value = #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(count)}"#
         send(
-            .orders, partition: partition, key: store ?? self.store(in: partition),
-            #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#, timestamp: timestamp)
+            .orders, partition: partition, key: store ?? self.store(in: partition), value, headers: headers, timestamp: timestamp)
     }
 
     /// Sends the cancel of an order, by default for a store of the partition.
@@ -160,8 +185,11 @@ extension SimulatedCluster {
         send(.orders, partition: partition, key: store(in: partition), value, timestamp: timestamp)
     }
 
-    /// Sends a basket of these items, for a store of partition 0.
-    func basket(_ id: String, _ items: String) { send(.orders, key: store(in: 0), #"{"orderId":"\#(id)","items":[\#(items)]}"#) }
+    /// Sends a basket of these juices, for a store of partition 0.
+    func basket(_ id: String, _ items: (juice: String, count: Int)...) {
+        let items = items.map { #"{"juice":"\#($0.juice)","quantity":\#($0.count)}"# }.joined(separator: ",")
+        send(.orders, key: store(in: 0), #"{"orderId":"\#(id)","items":[\#(items)]}"#)
+    }
 
     /// Sends a restock for a store of partition 0.
     func restock(_ id: String, _ body: String) { send(.restocks, key: store(in: 0), #"{"restockId":"\#(id)",\#(body)}"#) }
@@ -192,7 +220,7 @@ extension SimulatedCluster {
 
     func answerValues(partition: Int32 = 0) -> [String] { answerRecords(partition: partition).map(\.text) }
 
-    /// `type id` of each committed answer; repeats end in `again`.
+    /// Each committed answer in words, such as `made a` or, to a repeat, `made a again`.
     func answers(partition: Int32 = 0) -> [String] {
         answerRecords(partition: partition).map { $0.answer?.summary ?? "malformed: \($0.text)" }
     }
@@ -202,9 +230,16 @@ extension SimulatedCluster {
 }
 
 extension Answer {
-    var summary: String {
-        var type = String("\(outcome)".prefix { $0 != "(" })
-        if case .answerLost(let was) = outcome { type += " (\(was))" }
-        return "\(type) \(id)\(isDuplicate ? " again" : "")"
+    fileprivate var summary: String {
+        let outcome =
+            switch outcome {
+            case .juiceMade: "made"
+            case .outOfStock: "short"
+            case .restocked: "edited"
+            case .cancelled: "cancelled"
+            case .rejected: "rejected"
+            case .answerLost(let was): "lost (\(was))"
+            }
+        return "\(outcome) \(id)\(isDuplicate ? " again" : "")"
     }
 }

@@ -35,15 +35,6 @@ import Testing
         }
     }
 
-    /// Each of the two processes may own some of these ids.
-    @Test func avoidsIDsThatAnotherProcessClaimed() {
-        claim(first)
-        harness.run()
-        #expect(claims == [first, next])
-        #expect(fenced == Set(first))
-        #expect(!harness.hasStartedOver, "it fenced itself")
-    }
-
     /// Taking ids over fences their earlier claims. Otherwise a worker whose claims keep failing would run out of sets.
     @Test func allSetsMayBeClaimed() {
         let sets = (0..<8).map { set in ["a", "b"].map { "group-0/one/0/\(set)/\($0)" } }
@@ -51,7 +42,7 @@ import Testing
         harness.order("a", "kiwi")
         #expect(claims == sets + [next])
         #expect(fenced == Set(sets.joined()).subtracting(next))
-        #expect(cluster.answers() == ["juiceMade a"])
+        #expect(cluster.answers() == ["made a"])
     }
 
     /// The claim's writer has fenced the owner of the old journal, but nobody in the new one.
@@ -68,8 +59,8 @@ import Testing
         harness.order("a", "kiwi")
         #expect(claims.map(\.first) == ["other/0/0/0/0", first[0], next[0]])
         #expect(fenced == Set(first + ["former/0/0/0/0", "other/0/0/0/0"]))
-        #expect(harness.hasStartedOver)
-        #expect(cluster.answers() == ["juiceMade a"])
+        #expect(harness.restarts > 0)
+        #expect(cluster.answers() == ["made a"])
     }
 
     /// Every id that was claimed meanwhile is fenced, even if this worker's own ids are among them.
@@ -85,6 +76,6 @@ import Testing
         harness.order("a", "kiwi")
         #expect(claims == [["stranger"], first, first, next])
         #expect(fenced == Set(first + ["stranger"]))
-        #expect(cluster.answers() == ["juiceMade a"])
+        #expect(cluster.answers() == ["made a"])
     }
 }
