@@ -61,19 +61,19 @@ import Testing
     /// A restock and twenty orders, then a repeat and the cancel of an old one. The journal has position notes at 1 and 13.
     private static let lines: [String] = {
         var lines = [
-            Line.position(0, 0), Line.set("r", #""kiwi":1000"#), Line.restocked("r", #""kiwi":1000"#, 1),
+            Line.position(0, 0), Line.set("r", "kiwi 1000"), Line.edited("r", "kiwi 1000", 1),
         ]
         for number in 1...20 {
             if number == 11 { lines.append(Line.position(10, 1)) }
             let left = 1000 - 3 * number
             lines += [
-                Line.order("o\(number)", "kiwi"), Line.made("o\(number)", "kiwi", #""kiwi":3"#, #""kiwi":\#(left)"#, number + 1),
+                Line.order("o\(number)", "kiwi"), Line.made("o\(number)", "kiwi", "kiwi 3", "kiwi \(left)", number + 1),
             ]
         }
-        let first = Line.made("o1", "kiwi", #""kiwi":3"#, #""kiwi":997"#, 2)
+        let first = Line.made("o1", "kiwi", "kiwi 3", "kiwi 997", 2)
         return lines + [
             Line.order("o1", "kiwi"), Line.again(first),
-            Line.cancel("o2"), Line.cancelled("o2", #""kiwi":3"#, #""kiwi":943"#, 22),
+            Line.cancel("o2"), Line.cancelled("o2", "kiwi 3", "kiwi 943", 22),
             Line.order("o2", "kiwi"), Line.rejected("o2", "cancelled"),
             Line.stock(22, [10, 10, 10, 943, 10]),
         ]
@@ -100,7 +100,7 @@ import Testing
 
     /// The senders' clocks were ahead of the clock that wrote the first remaining claim.
     @Test func acceptsRepeatsOfExpiredAnswersDespiteClockSkew() throws {
-        let made = Line.made("a", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 1)
+        let made = Line.made("a", "kiwi", "kiwi 3", "kiwi 7", 1)
         let lines = [
             "@9000000 " + Line.order("a", "kiwi"), made, "@1000 " + Line.claim("till-2", since: 2),
             "@9000100 " + Line.order("a", "kiwi"), Line.again(made), Line.stock(1, [10, 10, 10, 7, 10]),

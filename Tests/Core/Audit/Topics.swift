@@ -39,18 +39,15 @@ enum Line {
 
     static func deadLetter(_ offset: Int, _ code: String) -> String { note("deadLetter", offset, #","code":"\#(code)""#) }
 
-    /// - Parameter items: a basket's items, or the name of a juice.
-    static func order(_ id: String, _ items: String, _ quantity: Int? = nil) -> String {
-        items.hasPrefix("{")
-            ? #"{"orderId":"\#(id)","items":[\#(items)]}"#
-            : #"{"orderId":"\#(id)","juice":"\#(items)"\#(quantity.map { #","quantity":\#($0)"# } ?? "")}"#
-    }
+    /// - Parameter items: such as `kiwi`, `2 kiwi` or, in a basket, `2 kiwi, mango`.
+    static func order(_ id: String, _ items: String) -> String { #"{"orderId":"\#(id)",\#(self.items(items, isAnswer: false))}"# }
 
     static func cancel(_ id: String) -> String { #"{"orderId":"\#(id)","cancel":true}"# }
 
-    static func add(_ id: String, _ fruits: String) -> String { #"{"restockId":"\#(id)","add":{\#(fruits)}}"# }
+    /// - Parameter fruits: such as `kiwi 2, mango -3`, as everywhere here.
+    static func add(_ id: String, _ fruits: String) -> String { #"{"restockId":"\#(id)","add":\#(object(fruits))}"# }
 
-    static func set(_ id: String, _ fruits: String) -> String { #"{"restockId":"\#(id)","set":{\#(fruits)}}"# }
+    static func set(_ id: String, _ fruits: String) -> String { #"{"restockId":"\#(id)","set":\#(object(fruits))}"# }
 
     /// - Parameter member: `orderId` or `restockId`.
     static func lost(_ id: String, _ was: String, member: String = "orderId", cancel: String = "") -> String {
@@ -59,33 +56,28 @@ enum Line {
 
     static func lostCancel(_ id: String, _ was: String) -> String { lost(id, was, cancel: #","cancel":true"#) }
 
-    /// - Parameter items: a basket's items, or the name of a juice.
-    static func made(
-        _ id: String, _ items: String, quantity: Int = 1, _ used: String, _ left: String, _ revision: Int
-    ) -> String {
-        #"{"type":"juiceMade","orderId":"\#(id)","store":"m",\#(named(items, quantity)),"#
-            + #""used":{\#(used)},"left":{\#(left)},"revision":\#(revision),"message":"m"}"#
+    static func made(_ id: String, _ items: String, _ used: String, _ left: String, _ revision: Int) -> String {
+        #"{"type":"juiceMade","orderId":"\#(id)","store":"m",\#(self.items(items, isAnswer: true)),"used":\#(object(used)),"#
+            + #""left":\#(object(left)),"revision":\#(revision),"message":"m"}"#
     }
 
     /// A mango juice, which takes three mangos.
     static func mango(_ id: String, left: Int, _ revision: Int) -> String {
-        made(id, "mango", #""mango":3"#, #""mango":\#(left)"#, revision)
+        made(id, "mango", "mango 3", "mango \(left)", revision)
     }
 
-    static func short(
-        _ id: String, _ items: String, quantity: Int = 1, _ fruit: String, _ needed: Int, _ inStock: Int
-    ) -> String {
-        #"{"type":"outOfStock","orderId":"\#(id)","store":"m",\#(named(items, quantity)),"fruit":"\#(fruit)","#
+    static func short(_ id: String, _ items: String, _ fruit: String, _ needed: Int, _ inStock: Int) -> String {
+        #"{"type":"outOfStock","orderId":"\#(id)","store":"m",\#(self.items(items, isAnswer: true)),"fruit":"\#(fruit)","#
             + #""missing":[{"fruit":"\#(fruit)","needed":\#(needed),"inStock":\#(inStock)}],"message":"m"}"#
     }
 
-    static func restocked(_ id: String, _ left: String, _ revision: Int) -> String {
-        #"{"type":"restocked","restockId":"\#(id)","store":"m","left":{\#(left)},"revision":\#(revision),"message":"m"}"#
+    static func edited(_ id: String, _ left: String, _ revision: Int) -> String {
+        #"{"type":"restocked","restockId":"\#(id)","store":"m","left":\#(object(left)),"revision":\#(revision),"message":"m"}"#
     }
 
     /// - Parameter revision: nil if nothing is returned.
     static func cancelled(_ id: String, _ returned: String = "", _ left: String = "", _ revision: Int? = nil) -> String {
-        #"{"type":"cancelled","orderId":"\#(id)","store":"m","returned":{\#(returned)},"left":{\#(left)},"#
+        #"{"type":"cancelled","orderId":"\#(id)","store":"m","returned":\#(object(returned)),"left":\#(object(left)),"#
             + (revision.map { #""revision":\#($0),"# } ?? "") + #""message":"m"}"#
     }
 
@@ -99,12 +91,26 @@ enum Line {
 
     /// - Parameter levels: of strawberries, bananas, pineapples, kiwis and mangos.
     static func stock(_ revision: Int, _ levels: [Int], store: String = "m") -> String {
-        let fruits = zip(["strawberry", "banana", "pineapple", "kiwi", "mango"], levels).map { #""\#($0)":\#($1)"# }
-        return #"{"store":"\#(store)","revision":\#(revision),"stock":{\#(fruits.joined(separator: ","))}}"#
+        let fruits = zip(["strawberry", "banana", "pineapple", "kiwi", "mango"], levels).map { "\($0) \($1)" }
+        return #"{"store":"\#(store)","revision":\#(revision),"stock":\#(object(fruits.joined(separator: ", ")))}"#
     }
 
-    private static func named(_ items: String, _ quantity: Int) -> String {
-        items.hasPrefix("{") ? #""items":[\#(items)]"# : #""juice":"\#(items)","quantity":\#(quantity)"#
+    /// An answer names the number of each juice.
+    private static func items(_ text: String, isAnswer: Bool) -> String {
+        let items = text.split(separator: ", ").map { item in
+            let parts = item.split(separator: " ")
+            let number = parts.count > 1 ? String(parts[0]) : isAnswer ? "1" : nil
+            return #""juice":"\#(parts.last ?? "")""# + (number.map { #","quantity":\#($0)"# } ?? "")
+        }
+        return items.count == 1 ? items[0] : #""items":[\#(items.map { "{\($0)}" }.joined(separator: ","))]"#
+    }
+
+    private static func object(_ fruits: String) -> String {
+        let members = fruits.split(separator: ", ").map { fruit in
+            let parts = fruit.split(separator: " ")
+            return #""\#(parts[0])":\#(parts[1])"#
+        }
+        return "{\(members.joined(separator: ","))}"
     }
 }
 
@@ -282,30 +288,30 @@ enum Story {
     }
 
     /// The first answer.
-    static let bananas = Line.made("o1", "strawberryBanana", #""strawberry":10,"banana":1"#, #""strawberry":0,"banana":9"#, 1)
+    static let bananas = Line.made("o1", "strawberryBanana", "strawberry 10, banana 1", "strawberry 0, banana 9", 1)
 
     static let topics: AuditTopics = {
         var topics = AuditTopics(partitionCount: 2)
 
         topics.add("orders 0@0", Line.order("o1", "strawberryBanana"), [trace, own])
-        topics.add("orders 0@1", Line.order("o2", "strawberry", 1))
+        topics.add("orders 0@1", Line.order("o2", "1 strawberry"))
         topics.add("orders 0@3", Line.order("o1", "mango"))
-        topics.add("orders 0@4", Line.order("o5", "kiwi", 2), [own, forwarded(from: "1/0")])
+        topics.add("orders 0@4", Line.order("o5", "2 kiwi"), [own, forwarded(from: "1/0")])
         topics["orders 0@4"] = topics["orders 0@4"]?.with(timestamp: 1_000)
         topics.add("orders 0@5", "nope", [own])
         topics.add("orders 0@6", Line.order("o3", "durian"))
-        topics.add("restocks 0@0", Line.add("r1", #""kiwi":-2,"strawberry":16"#))
-        topics.add("restocks 0@1", Line.set("r2", #""mango":30"#))
-        topics.add("restocks 0@2", Line.add("r3", #""banana":-100"#))
+        topics.add("restocks 0@0", Line.add("r1", "kiwi -2, strawberry 16"))
+        topics.add("restocks 0@1", Line.set("r2", "mango 30"))
+        topics.add("restocks 0@2", Line.add("r3", "banana -100"))
 
         topics.add("results 0@0", Line.claim("till-1", partitions: 2))
         topics.add("results 0@1", Line.position(0, 0))
         topics.add("results 0@2", bananas.at(0), [trace])
         topics.add("results 0@3", Line.short("o2", "strawberry", "strawberry", 16, 0).at(1))
         topics.add("results 0@4", Line.again(bananas).at(3))
-        topics.add("results 0@5", Line.made("o5", "kiwi", quantity: 2, #""kiwi":6"#, #""kiwi":4"#, 2).at(4, from: "1/0"))
-        topics.add("results 0@6", Line.restocked("r1", #""strawberry":16,"kiwi":2"#, 3).at(0))
-        topics.add("results 0@7", Line.restocked("r2", #""mango":30"#, 4).at(1))
+        topics.add("results 0@5", Line.made("o5", "2 kiwi", "kiwi 6", "kiwi 4", 2).at(4, from: "1/0"))
+        topics.add("results 0@6", Line.edited("r1", "strawberry 16, kiwi 2", 3).at(0))
+        topics.add("results 0@7", Line.edited("r2", "mango 30", 4).at(1))
         topics.add("results 0@8", Line.deadLetter(5, "notJSON"))
         topics.add("results 0@9", Line.rejected("o3", "unknownJuice").at(6))
         topics.add("results 0@10", Line.position(7, 2, #","forwarded":{"orders/1":0}"#))
@@ -314,19 +320,19 @@ enum Story {
         topics.add("stock 0@2", Line.stock(4, [16, 9, 10, 2, 30]))
         topics.add("dead-letters 0@0", "nope", [own] + reasons("notJSON", 0, 5))
 
-        topics.add("orders 1@0", Line.order("o5", "kiwi", 2), key: first, [own])
+        topics.add("orders 1@0", Line.order("o5", "2 kiwi"), key: first, [own])
         topics.add("orders 1@1", Line.order("o6", "kiwi"), key: first, [forwarded(from: "0/999")])
-        topics.add("orders 1@2", Line.order("o7", "mangoKiwi", 4))
-        topics.add("orders 1@3", Line.order("o8", "mangoKiwi", 2))
-        topics.add("restocks 1@0", Line.add("r1", #""pineapple":5"#))
+        topics.add("orders 1@2", Line.order("o7", "4 mangoKiwi"))
+        topics.add("orders 1@3", Line.order("o8", "2 mangoKiwi"))
+        topics.add("restocks 1@0", Line.add("r1", "pineapple 5"))
 
         topics.add("results 1@0", Line.claim("till-1", partitions: 2))
         topics.add("results 1@1", Line.note("forwarded", 0, #","to":0"#))
         topics.add("results 1@2", Line.deadLetter(1, "misplaced"))
-        let mangos = Line.made("o7", "mangoKiwi", quantity: 4, #""mango":8,"kiwi":4"#, #""mango":2,"kiwi":6"#, 1)
+        let mangos = Line.made("o7", "4 mangoKiwi", "mango 8, kiwi 4", "mango 2, kiwi 6", 1)
         topics.add("results 1@3", mangos.at(2, store: second))
-        topics.add("results 1@4", Line.short("o8", "mangoKiwi", quantity: 2, "mango", 4, 2).at(3, store: second))
-        topics.add("results 1@5", Line.restocked("r1", #""pineapple":15"#, 2).at(0, store: second))
+        topics.add("results 1@4", Line.short("o8", "2 mangoKiwi", "mango", 4, 2).at(3, store: second))
+        topics.add("results 1@5", Line.edited("r1", "pineapple 15", 2).at(0, store: second))
         topics.add("stock 1@0", Line.stock(1, [10, 10, 10, 6, 2], store: second))
         topics.add("stock 1@1", Line.stock(2, [10, 10, 15, 6, 2], store: second))
         topics.add(
