@@ -39,7 +39,6 @@ import Testing
     }
 
     private static let anchors = [
-        change("moved back, repeats", [:], adding: [Line.anchored(0)] + again),
         change(
             "moved back, and recreated", [:],
             adding: [
