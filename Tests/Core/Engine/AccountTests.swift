@@ -131,16 +131,6 @@ import Testing
         #expect(takeOver("fourth") == nil)
     }
 
-    @Test func anAnchorNamesTheOldestAnswerAlsoWhereNoNoteIsLeft() throws {
-        serve(500)
-        let end = cluster[.results, 0].end
-        cluster[.results, 0].deleteRecords(before: end - 100)
-        for anchor in try #require(takeOver()).anchors { try cluster.anchor(anchor) }
-        cluster[.results, 0].deleteRecords(before: end)
-        let fault = try #require(takeOver("third"))
-        #expect(fault.reason.contains("repeats may still ask for answers"), "\(fault.reason)")
-    }
-
     /// By its time, the claim is older than anything repeats may ask for. The deleted answers have later times.
     @Test func aClaimOfAClockThatWasBehindHidesNoLoss() throws {
         serve(500)

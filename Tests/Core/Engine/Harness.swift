@@ -14,28 +14,26 @@ final class Harness {
 
     init(
         _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 1), member: String = "one", group: Int = 0,
-        stores: [String]? = nil, maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
-        commitInterval: Timestamp = 0, oldestForward: Timestamp? = nil, process: String = ""
+        maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20, commitInterval: Timestamp = 0,
+        oldestForward: Timestamp? = nil, process: String = ""
     ) {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
         let log = SimulatedPort(cluster: cluster, member: member, group: group)
         worker = SimulatedWorker(
-            log, stores: stores, maxBatch: maxBatch, window: window, answerBytes: answerBytes, commitInterval: commitInterval,
+            log, maxBatch: maxBatch, window: window, answerBytes: answerBytes, commitInterval: commitInterval,
             oldestForward: oldestForward, process: process
         ) { recorder.events.append($0) }
     }
 
-    convenience init(partitions: Int32, window: DuplicateWindow = .standard) {
-        self.init(SimulatedCluster(partitionCount: partitions), window: window)
-    }
+    convenience init(partitions: Int32) { self.init(SimulatedCluster(partitionCount: partitions)) }
 
     var log: SimulatedPort { worker.log }
     var events: [WorkerEvent] { recorder.events }
     var held: HeldState { worker.held }
 
-    /// Why partitions stopped.
+    /// Why partitions stopped, and the first of the reasons.
     var faults: [PartitionFault] { events.compactMap { if case .partitionStopped(_, let fault) = $0 { fault } else { nil } } }
     var fault: PartitionFault? { faults.first }
     var restored: [(stores: Int, records: Int)] {
@@ -135,8 +133,8 @@ final class Harness {
 }
 
 extension LogError {
-    static func retry(_ message: String = "a test") -> LogError { LogError(.retry, message) }
-    static func startOver(_ message: String = "a test") -> LogError { LogError(.startOver, message) }
+    static func retry() -> LogError { LogError(.retry, "a test") }
+    static func startOver() -> LogError { LogError(.startOver, "a test") }
 }
 
 extension OutputRecord {
@@ -154,8 +152,8 @@ extension SimulatedCluster {
     }
 
     /// Writes the claim of a former worker. It must come before that worker's other records.
-    func claim(since: Offset = 0) {
-        note(#"{"type":"claim","ids":["gone/0/0/0/0"],"since":\#(since),"group":"gone","instance":"0","partitions":1}"#)
+    func claim() {
+        note(#"{"type":"claim","ids":["gone/0/0/0/0"],"since":0,"group":"gone","instance":"0","partitions":1}"#)
     }
 
     /// Why a worker that takes partition 0 over now stops it; nil if it does not.

@@ -19,6 +19,12 @@ import Testing
         harness.run()
     }
 
+    /// The expected answer to a repeat at this offset: the first answer, marked as a duplicate.
+    private func again(_ answer: String, at offset: Int) -> String {
+        answer.replacing(#","orderId""#, with: #","duplicate":true,"orderId""#)
+            .replacing(/"offset":[0-9]+/, with: #""offset":\#(offset)"#)
+    }
+
     @Test func aRepeatGetsItsAnswerFromTheJournal() {
         sendAndRun("a", "b", "c")
         harness.restock("fill", #""add":{"kiwi":1}"#)
