@@ -190,17 +190,13 @@ struct RealBrokerTests {
         for round in 0..<3 {
             try await withRunningService(cluster.serviceConfiguration(workers: 1 + round % 2)) { _ in
                 let producer = try cluster.makeProducer()
-                for store in stores {
-                    try producer.send(
-                        topic: cluster.topics.orders, key: Array(store.utf8),
-                        value: Array(#"{"orderId":"\#(round)","juice":"banana","quantity":2}"#.utf8), timeout: .seconds(10))
-                }
+                for store in stores { try cluster.order("\(round)", juice: "strawberryBanana", of: store, by: producer) }
                 let answers = try cluster.read(.results, partitionCount: 4) { $0.count >= 8 * (round + 1) }
                 #expect(answers.count == 8 * (round + 1))
-                // 10 bananas are enough for two orders of two juices with two bananas each.
+                // 10 strawberries are enough for one.
                 for store in stores {
                     let mine = answers.filter { $0.key == store }.sorted { $0.offset < $1.offset }
-                    #expect(mine.map { $0.text.contains("juice made") } == (0...round).map { $0 < 2 })
+                    #expect(mine.map { $0.text.contains("juice made") } == (0...round).map { $0 == 0 })
                 }
             }
         }
@@ -242,7 +238,7 @@ struct RealBrokerTests {
             #expect(events.isRestored && ContinuousClock.now - start < .seconds(20))
             try cluster.order("a", of: "gangnam")
             let answer = try cluster.read(.results, partitionCount: 1) { !$0.isEmpty }.first?.text
-            #expect(answer?.contains(#""offset":0,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"left":{"kiwi":7}"#) == true)
+            #expect(answer?.contains(#""offset":0,"#) == true && answer?.contains(#""left":{"kiwi":7}"#) == true)
         }
     }
 
