@@ -194,7 +194,7 @@ struct AnswerAudit {
         guard let times else { return }
         if let type = given.whole?.type { audit.counts.first.add(type) }
         guard answer.role != .unremembered else { return }
-        let order = head.command == .cancel ? AnswerHead(.order, id: head.id, store: head.store, offset: 0) : head
+        let order = AnswerHead(head.command.ofID, id: head.id, store: head.store, offset: 0)
         memory.remember(
             AnswerMemory.FirstAnswer(
                 offset: given.offset, contents: replays[0].contents(of: given.value, head), kind: head.command, was: answer.was,

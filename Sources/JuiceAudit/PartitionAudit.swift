@@ -291,7 +291,7 @@ extension PartitionAudit {
                     return .answer(
                         Command(
                             kind: read.kind, store: number, id: read.id, identity: identity(read.kind),
-                            remembered: identity(read.kind == .cancel ? .order : read.kind), content: read.content,
+                            remembered: identity(read.kind.ofID), content: read.content,
                             value: record.value,
                             times: SendTimes(record, handledBy: entry, handledBefore: handledBefore, rules.window)))
                 }

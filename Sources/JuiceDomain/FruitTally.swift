@@ -6,7 +6,7 @@ public struct FruitTally: Sendable {
     public struct Line: Hashable, Sendable {
         /// The fruit's index in ``Menu/fruits``.
         public let fruit: Int
-        /// How many of the fruit an order needs, a cancel returns, or a stock edit adds; 0 if the edit sets the level.
+        /// How many of the fruit the command takes, returns or adds; 0 if it sets the level.
         public var amount: Int
         /// The level after the command.
         public var level: Int

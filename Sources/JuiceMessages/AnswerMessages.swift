@@ -36,7 +36,7 @@ struct AnswerMessages {
         }
     }
 
-    /// Around the fruits that a cancel returned.
+    /// Around the fruits that were returned.
     var cancelled: TextPair { text(("cancelled: ", " returned"), ("취소했어요. ", "를 되돌렸습니다.")) }
 
     var cancelledNothing: String { text("cancelled: nothing returned", "취소했어요. 되돌린 재고가 없습니다.") }

@@ -35,6 +35,9 @@ public enum CommandKind: Sendable, CaseIterable {
         }
     }
 
+    /// The kind in whose place it is looked up and remembered: for a cancel, an order.
+    package var ofID: CommandKind { self == .cancel ? .order : self }
+
     /// The ASCII letter that distinguishes, in hashes, commands of different kinds with the same id.
     package var letter: UInt8 {
         switch self {

@@ -11,7 +11,7 @@ public enum Rejection: Error, Hashable {
     case badQuantity
     /// The amount for a fruit is not an integer of 64 bits.
     case badAmount(fruit: Int)
-    /// The store refused the edit, or the fruits that a cancel returns.
+    /// The store refused the edit, or fruits that are returned.
     case outOfRange(StockEditError)
     case emptyRestock
     case badCommand(Fault)

@@ -169,10 +169,7 @@ extension CommandReader {
 
 extension AnswerHead {
     /// The command's kind, id and store.
-    var text: String {
-        let kind = command == .cancel ? "the cancel of order" : "\(command)"
-        return "\(kind) \"\(String(id))\" of store \"\(String(store))\""
-    }
+    var text: String { "\(command) \"\(String(id))\" of store \"\(String(store))\"" }
 }
 
 extension InputPartition {

@@ -31,11 +31,6 @@ struct ReceivedCommand {
     }
 }
 
-extension CommandKind {
-    /// A cancel is looked up and remembered in its order's place.
-    var ofID: CommandKind { self == .cancel ? .order : self }
-}
-
 extension JournalAnswer {
     /// The fingerprint under which it is remembered; nil for a repeat of another answer, and for an answer that is not to be
     /// remembered. If the first answer is lost, one that says so may take its place.

@@ -375,7 +375,7 @@ package struct Worker<Log: KafkaPort> {
     /// Begins to read the answers that the rest of the batch waits for.
     private func readBack() -> AnswerReadBack {
         var wanted: [Int32: Set<Offset>] = [:]
-        // Before the missing answers are looked up: a cancel may need two answers at once.
+        // Before the missing answers are looked up: one command may need two answers at once.
         for partition in waiting.partitions { state(of: partition)?.applied.duplicates.beginReadBack() }
         for records in waiting.runs {
             guard let partition = records.first?.partition, let state = state(of: partition) else { continue }

@@ -41,7 +41,7 @@ import Testing
             topics.add("orders 0@7", Line.order("o1", "kiwi"))
             topics.add("results 0@\(end + 3)", Line.again(Story.bananas).at(7))
             topics.add("restocks 0@3", Line.add("r9", "mango 1"))
-            topics.add("results 0@\(end + 4)", Line.edited("r9", "mango 31", 5).at(3))
+            topics.add("results 0@\(end + 4)", Line.restocked("r9", "mango 31", 5).at(3))
             topics.add("stock 0@8", Line.stock(5, [16, 9, 10, 2, 31]))
         }
 

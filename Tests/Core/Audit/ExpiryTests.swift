@@ -61,7 +61,7 @@ import Testing
     /// A restock and twenty orders, then a repeat and the cancel of an old one. The journal has position notes at 1 and 13.
     private static let lines: [String] = {
         var lines = [
-            Line.position(0, 0), Line.set("r", "kiwi 1000"), Line.edited("r", "kiwi 1000", 1),
+            Line.position(0, 0), Line.set("r", "kiwi 1000"), Line.restocked("r", "kiwi 1000", 1),
         ]
         for number in 1...20 {
             if number == 11 { lines.append(Line.position(10, 1)) }

@@ -42,14 +42,14 @@ import Testing
         change(
             "moved back, and recreated", [:],
             adding: [
-                Line.anchored(2), Line.set("r", "mango 9"), Line.edited("r", "mango 9", 4),
+                Line.anchored(2), Line.set("r", "mango 9"), Line.restocked("r", "mango 9", 4),
                 Line.mango("c", left: 6, 5).at(2),
             ],
             #"doubled: results 0@8: order "c""#),
         change(
             "moved back after the window, and recreated", [:],
             adding: [
-                Line.set("r", "mango 9"), Line.edited("r", "mango 9", 4), "@9000 " + Line.order("d", "mango"),
+                Line.set("r", "mango 9"), Line.restocked("r", "mango 9", 4), "@9000 " + Line.order("d", "mango"),
                 Line.mango("d", left: 6, 5), "- results", Line.anchored(2), Line.mango("c", left: 3, 6).at(2),
                 Line.again(Line.mango("d", left: 6, 5)).at(3),
             ]),
@@ -63,7 +63,7 @@ import Testing
         change(
             "moved to the beginning of another log", otherLog,
             adding: [
-                Line.anchored(0), Line.set("r", "mango 10"), Line.edited("r", "mango 10", 4),
+                Line.anchored(0), Line.set("r", "mango 10"), Line.restocked("r", "mango 10", 4),
                 Line.mango("x", left: 7, 5).at(0), Line.mango("y", left: 4, 6).at(1),
             ]),
         // One of the new commands has the id of the former one at its offset, but is not the same.

@@ -31,7 +31,7 @@ import Testing
         Line.order("z", "durian"), Line.rejected("z", "cancelled"),
         // 18: a cancel for which there is no room
         Line.order("c", "kiwi"), Line.made("c", "kiwi", "kiwi 3", "kiwi 7", 3),
-        Line.set("c", full), Line.edited("c", full, 4),
+        Line.set("c", full), Line.restocked("c", full, 4),
         Line.cancel("c"), Line.rejected("c", "wouldOverflow"),
         Line.cancel("c"), Line.again(Line.rejected("c", "wouldOverflow")),
         Line.order("c", "kiwi"), Line.again(Line.made("c", "kiwi", "kiwi 3", "kiwi 7", 3)),

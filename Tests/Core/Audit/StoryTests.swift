@@ -84,7 +84,7 @@ import Testing
             #"wrong: results 0@9: order "o3" of store "m" is answered as a duplicate, and was not answered before"#),
         Case("restock carried out again to the same effect", #"doubled: results 0@12: restock "r2""#) {
             $0["restocks 0@9"] = $0["restocks 0@1"]
-            $0.add("results 0@12", Line.edited("r2", "mango 30", 5).at(9))
+            $0.add("results 0@12", Line.restocked("r2", "mango 30", 5).at(9))
         },
     ]
 

@@ -71,7 +71,7 @@ enum Line {
             + #""missing":[{"fruit":"\#(fruit)","needed":\#(needed),"inStock":\#(inStock)}],"message":"m"}"#
     }
 
-    static func edited(_ id: String, _ left: String, _ revision: Int) -> String {
+    static func restocked(_ id: String, _ left: String, _ revision: Int) -> String {
         #"{"type":"restocked","restockId":"\#(id)","store":"m","left":\#(object(left)),"revision":\#(revision),"message":"m"}"#
     }
 
@@ -310,8 +310,8 @@ enum Story {
         topics.add("results 0@3", Line.short("o2", "strawberry", "strawberry", 16, 0).at(1))
         topics.add("results 0@4", Line.again(bananas).at(3))
         topics.add("results 0@5", Line.made("o5", "2 kiwi", "kiwi 6", "kiwi 4", 2).at(4, from: "1/0"))
-        topics.add("results 0@6", Line.edited("r1", "strawberry 16, kiwi 2", 3).at(0))
-        topics.add("results 0@7", Line.edited("r2", "mango 30", 4).at(1))
+        topics.add("results 0@6", Line.restocked("r1", "strawberry 16, kiwi 2", 3).at(0))
+        topics.add("results 0@7", Line.restocked("r2", "mango 30", 4).at(1))
         topics.add("results 0@8", Line.deadLetter(5, "notJSON"))
         topics.add("results 0@9", Line.rejected("o3", "unknownJuice").at(6))
         topics.add("results 0@10", Line.position(7, 2, #","forwarded":{"orders/1":0}"#))
@@ -332,7 +332,7 @@ enum Story {
         let mangos = Line.made("o7", "4 mangoKiwi", "mango 8, kiwi 4", "mango 2, kiwi 6", 1)
         topics.add("results 1@3", mangos.at(2, store: second))
         topics.add("results 1@4", Line.short("o8", "2 mangoKiwi", "mango", 4, 2).at(3, store: second))
-        topics.add("results 1@5", Line.edited("r1", "pineapple 15", 2).at(0, store: second))
+        topics.add("results 1@5", Line.restocked("r1", "pineapple 15", 2).at(0, store: second))
         topics.add("stock 1@0", Line.stock(1, [10, 10, 10, 6, 2], store: second))
         topics.add("stock 1@1", Line.stock(2, [10, 10, 15, 6, 2], store: second))
         topics.add(
