@@ -104,9 +104,10 @@ struct ConnectionTests {
         try await serving(Self.limits(timeout: .milliseconds(150))) { address in
             let begun = ContinuousClock.now
             let connection = try Self.connect(address, beginning)
-            while connection.send("x"), ContinuousClock.now - begun < .seconds(10) { usleep(10_000) }
+            // Other tests may keep the server waiting for a processor.
+            while connection.send("x"), ContinuousClock.now - begun < .seconds(60) { usleep(10_000) }
             let taken = ContinuousClock.now - begun
-            #expect(taken >= .milliseconds(140) && taken < .seconds(10))
+            #expect(taken >= .milliseconds(140) && taken < .seconds(60))
         }
     }
 
