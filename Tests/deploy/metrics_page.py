@@ -30,7 +30,7 @@ against running ones, and `make deploy-check ARGS=--write-metrics` writes it. Al
 - `juice_clock_difference_seconds` is the median of 15 commands, one a second. Each was written after the instance last looked where
   its partition ends, so none waited in a backlog. Without new commands the value stays.
 - `worker` numbers the workers of an instance from 0. `kind` is that of a [command](CONTRACT.md#commands), `result` the type of an
-  [answer](CONTRACT.md#answers).
+  [answer](CONTRACT.md#answers), such as `juice_made`.
 """
 
 TABLE = """\
