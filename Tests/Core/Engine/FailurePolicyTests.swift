@@ -89,6 +89,16 @@ import Testing
         #expect(failures.committed(after: 1) == [2])
     }
 
+    /// So that they fail no others again.
+    @Test func recordsThatATopicRefusedAreTriedAgainAlone() {
+        var failures = FailurePolicy(maxBatch: 100)
+        failures.pause(0, .refused, at: 0)
+        for (time, limit) in [(4_999, 100), (5_000, 1)] as [(Timestamp, Int)] {
+            failures.claimed(at: time)
+            #expect(failures.batchLimit == limit)
+        }
+    }
+
     @Test func cutsOnlyThePartThatTheTopicRefuses() {
         var failures = FailurePolicy(maxBatch: 1, partitionCount: 4)
         #expect(refuse(&failures, .time(.orders, partition: 1)) == nil)

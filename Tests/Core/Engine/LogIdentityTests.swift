@@ -208,6 +208,19 @@ import Testing
         #expect(cluster.answers() == remaining + ["made next"])
     }
 
+    /// A transaction that failed proves nothing: its record may have been lost before it was handled.
+    @Test func aFailedTransactionIsNoEvidence() {
+        let harness = Harness(cluster)
+        harness.order("a", "kiwi")
+        cluster.order("lost", "kiwi")
+        harness.fail(.commit, with: .startOver())
+        while harness.restarts == 0 { harness.step() }
+        cluster.truncate(.orders, 0, last: 1)
+        harness.order("b", "kiwi")
+        #expect(harness.fault == nil)
+        #expect(cluster.answers() == ["made a", "made b"])
+    }
+
     /// Offsets of the old log prove nothing about a recreated one.
     @Test func theAdviceBeginsAtANewLogsFirstRecord() throws {
         let harness = Harness(cluster)

@@ -168,6 +168,24 @@ import Testing
             ])
     }
 
+    /// They would fill the memory: then `last` would be made again.
+    @Test func aRestoreRemembersALostAnswerOnce() throws {
+        sendAndRun("a", "last")
+        try trim()
+        for _ in 0..<3 { sendAndRun("a") }
+        harness.runAndLeave()
+        let window = DuplicateWindow(age: DuplicateWindow.standard.age, count: 2)
+        let second = Harness(cluster, member: "second", window: window, answerBytes: 0)
+        second.run()
+        let fault = try #require(second.fault)
+        second.log.leave(handsOver: true)
+        for anchor in fault.anchors { try cluster.anchor(anchor) }
+
+        let third = Harness(cluster, member: "third", window: window, answerBytes: 0)
+        third.order("last", "kiwi")
+        #expect(cluster.answers().last == "made last again")
+    }
+
     @Test func aWorkerThatIsToStopDoesNotReadOn() {
         sendAndRun("a", "b")
         cluster.order("a", "banana")
