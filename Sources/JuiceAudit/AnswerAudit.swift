@@ -192,7 +192,7 @@ struct AnswerAudit {
             set(given.whole == nil ? .unknown : state, of: store)
         }
         guard let times else { return }
-        if let type = given.whole?.type { audit.counts.first.add(type) }
+        if let type = given.whole?.type { audit.firstAnswers.add(type) }
         guard answer.role != .unremembered else { return }
         let order = AnswerHead(head.command.ofID, id: head.id, store: head.store, offset: 0)
         memory.remember(

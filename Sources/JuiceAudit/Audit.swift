@@ -45,6 +45,7 @@ package struct Audit: Sendable {
     package private(set) var faults: [Fault] = []
     private var totals: [Fault.Category: Int] = [:]
     package internal(set) var counts = AuditCounts()
+    package internal(set) var firstAnswers = AnswerCounts()
     /// The partitions whose beginning could not be checked, and where their check begins.
     package internal(set) var starts: [AuditMoment] = []
     /// The owners of each partition, in the order of partitions and times.
@@ -112,6 +113,7 @@ package struct Audit: Sendable {
         faults += other.faults.prefix(Self.mostListed - faults.count)
         totals.merge(other.totals, uniquingKeysWith: +)
         counts.add(other.counts)
+        firstAnswers += other.firstAnswers
         starts += other.starts
         owners += other.owners
         anchors += other.anchors
@@ -187,13 +189,10 @@ package struct AuditCounts: Sendable, Hashable, Encodable {
     /// Records of the journal that could not be checked: what they depend on has expired, or their menu is not known.
     package internal(set) var unjudged = 0
     package internal(set) var stores = 0
-    /// First answers.
-    package internal(set) var first = AnswerCounts()
 
     mutating func add(_ other: AuditCounts) {
         for count: WritableKeyPath<AuditCounts, Int> in [
             \.commands, \.answers, \.duplicates, \.forwarded, \.deadLetters, \.open, \.skipped, \.unjudged, \.stores,
         ] { self[keyPath: count] += other[keyPath: count] }
-        first += other.first
     }
 }

@@ -162,6 +162,7 @@ struct AuditReport: Encodable {
     /// The first violations, in the order of topics, partitions and offsets within each kind of check.
     let violations: [Fault]
     let counts: AuditCounts
+    let firstAnswers: AnswerCounts
     let owners: [AuditOwner]
     let anchors: [AuditAnchor]
     /// Where the audit begins in partitions whose beginning has expired, or has the offsets of another cluster.
@@ -170,7 +171,8 @@ struct AuditReport: Encodable {
     init(_ audit: Audit) {
         (missing, doubled, wrong) = (audit.count(of: .missing), audit.count(of: .doubled), audit.count(of: .wrong))
         isClean = missing + doubled + wrong == 0
-        (violations, counts, owners, anchors, judgedFrom) = (audit.faults, audit.counts, audit.owners, audit.anchors, audit.starts)
+        (violations, counts, firstAnswers) = (audit.faults, audit.counts, audit.firstAnswers)
+        (owners, anchors, judgedFrom) = (audit.owners, audit.anchors, audit.starts)
     }
 
     /// The most lines of a kind in the text; `--json` has more.

@@ -41,7 +41,7 @@ import Testing
     @Test func aRightHistoryHasNoFaults() throws {
         let audit = try Audit(Self.lines)
         expect(audit, [])
-        #expect((audit.counts.first[.cancelled], audit.counts.first[.rejected], audit.counts.duplicates) == (3, 4, 3))
+        #expect((audit.firstAnswers[.cancelled], audit.firstAnswers[.rejected], audit.counts.duplicates) == (3, 4, 3))
     }
 
     /// What a service may answer to repeats, and to the cancel of an order that was made, once it has lost the first answers.

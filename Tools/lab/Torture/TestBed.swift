@@ -74,7 +74,8 @@ final class TestBed {
             throw ToolError("juice audit fails: \(audited.output)")
         }
         for line in summary + (network.map { table($0.faultTable) + [$0.power] } ?? []) { Console.line(line) }
-        Console.line(audit.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
+        let counts = audit.counts.merging(audit.firstAnswers) { $1 }
+        Console.line(counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
         Console.line("the partitions had \(audit.owners.count.counted("owner")) one after the other")
         for violation in audit.violations.prefix(Self.mostShown) { Console.line(violation.description) }
         if audit.violations.count > Self.mostShown { Console.line("and \(audit.violations.count - Self.mostShown) more") }
@@ -107,6 +108,6 @@ private struct AuditReport: Decodable {
 
     let missing, doubled, wrong: Int
     let violations: [Violation]
-    let counts: [String: Int]
+    let counts, firstAnswers: [String: Int]
     let owners: [Owner]
 }
