@@ -65,7 +65,12 @@ public struct FruitTally: Sendable {
     public mutating func set(_ edit: StockEdit, left store: FruitStore) {
         removeAll()
         for entry in edit.entries {
-            append(Line(fruit: entry.fruit, amount: edit.kind == .add ? entry.amount : 0, level: store[entry.fruit]))
+            let amount =
+                switch edit.kind {
+                case .add: entry.amount
+                case .set: 0
+                }
+            append(Line(fruit: entry.fruit, amount: amount, level: store[entry.fruit]))
         }
     }
 }

@@ -65,6 +65,26 @@ import Testing
         #expect(NSDictionary(dictionary: found) == NSDictionary(dictionary: members))
     }
 
+    /// Tests, schemas and the fuzzer read the samples, but the compiler asks for none of a new kind or type.
+    @Test func everyKindAndTypeHasASample() throws {
+        let answers = try GoldenAnswers.all.map(decode)
+        #expect(Set(answers.map(\.type)) == Set(AnswerType.allCases))
+        var random = RandomCommands(seed: 1)
+        let kinds = [
+            answers.map(\.command), GoldenCommands.outgoing.map(\.kind), (0..<100).map { _ in random.next(of: .standard).kind },
+        ]
+        for kinds in kinds { #expect(Set(kinds) == Set(CommandKind.allCases)) }
+    }
+
+    @Test func answersOfEachTypeAreCounted() {
+        var counts = AnswerCounts()
+        for type in AnswerType.allCases {
+            for _ in 0...type.rawValue { counts.add(type) }
+            #expect(counts[type] == type.rawValue + 1)
+        }
+        #expect(counts.total == (1...AnswerType.allCases.count).reduce(0, +))
+    }
+
     private struct Unexpected: Error {}
 
     /// The parts of an outcome by their labels. What was ordered has none.

@@ -28,6 +28,15 @@ struct KioskTests {
         }
     }
 
+    @Test func thePageKnowsEveryKindAndType() {
+        let table = String(decoding: PackageResources.kinds_js, as: UTF8.self)
+        for kind in CommandKind.allCases {
+            #expect(table.contains(#"\#(kind): { topic: "\#(kind.inputTopic.name)", id: "\#(kind.idField)","#))
+        }
+        // One that is neither good nor bad has no class.
+        for type in AnswerType.allCases where type != .answerLost { #expect(table.contains(#"\#(type): "is-"#)) }
+    }
+
     @Test func skipsMalformedAndUnknownRecords() async throws {
         try await withKiosk { site, _, clients in
             let page = try site.open("store=s")
