@@ -80,7 +80,7 @@ package struct AnswerCounts: Sendable, Hashable, Encodable {
         set { counts[type.rawValue] = newValue }
     }
 
-    /// Counts an answer, once for each order. To set an element of a vector copies all of it.
+    /// Counts an answer. In place: the subscript would copy the whole vector for each order.
     package mutating func add(_ type: AnswerType) {
         withUnsafeMutableBytes(of: &counts) { $0.assumingMemoryBound(to: Int.self)[type.rawValue] += 1 }
     }

@@ -48,19 +48,6 @@ public struct JournalRecord {
 
     /// The digest of the handled record, if the journal has it.
     public var digest: RecordDigest? { if let answer { RecordDigest(of: answer.head) } else { handled?.noted } }
-
-    /// Calls `body` with each input whose next offset this record gives, and with that offset.
-    @inline(__always)
-    public func forEachPosition(_ body: (InputPartition, Int64) -> Void) {
-        if let handled { body(handled.input, handled.offset + 1) }
-        switch content {
-        case .note(.anchored(let place, _, _, _)): body(place.input(in: partition), place.offset)
-        case .note(.position(let note)):
-            for (topic, next) in note.next { body(InputPartition(topic: topic, partition: partition), next) }
-            for (input, next) in note.added { body(input, next) }
-        default: break
-        }
-    }
 }
 
 extension JournalRecord {

@@ -48,7 +48,4 @@ struct ByInput<Value: Equatable>: Equatable {
 
 extension InputPositions {
     var all: [InputPosition] { byPartition.map { InputPosition($0, $1) }.sorted { $0.input < $1.input } }
-
-    /// Applies a record of the journal.
-    mutating func apply(_ record: JournalRecord) { record.forEachPosition { self[$0] = $1 } }
 }

@@ -21,14 +21,18 @@ struct JournalProgress {
         (positions, last) = (InputPositions(storePartition: storePartition), ByInput(storePartition: storePartition))
     }
 
-    /// Applies a record of the journal.
+    /// Applies what a record of the journal says beyond that an input record was handled.
     ///
     /// - Parameter isLatest: whether no position note follows: a note itself names the last records before it.
     mutating func apply(_ record: JournalRecord, isLatest: Bool = true) {
-        positions.apply(record)
         switch record.content {
-        case .note(.anchored(let place, _, _, _)): last[place.input(in: last.storePartition)] = nil
-        case .note(.position(let note)): for (input, handled) in note.last { last[input] = handled }
+        case .note(.anchored(let place, _, _, _)):
+            let input = place.input(in: last.storePartition)
+            (positions[input], last[input]) = (place.offset, nil)
+        case .note(.position(let note)):
+            for (topic, next) in note.next { positions[topic, positions.storePartition] = next }
+            for (input, next) in note.added { positions[input] = next }
+            for (input, handled) in note.last { last[input] = handled }
         default:
             guard isLatest, let place = record.handled, let digest = record.digest else { return }
             last[place.input] = HandledRecord(offset: place.offset, digest: digest)

@@ -66,16 +66,16 @@ import Testing
     /// Reads a journal, its positions included, and then a copy.
     private static func places(journal: String, input words: [Substring]) throws -> [Offset]? {
         let input = InputPartition(topic: .orders, partition: 0)
-        var (copies, positions) = (
+        var (copies, progress) = (
             CopiedInputs(storePartition: 0, window: .standard, reader: CommandReader(menu: .standard, partitionCount: 1)),
-            InputPositions(storePartition: 0)
+            JournalProgress(storePartition: 0)
         )
         let reader = JournalReader(menu: .standard)
         for word in journal.split(separator: " ") {
             try Array(value(word).utf8).withUnsafeBytes {
                 let record = try reader.read($0)
                 copies.add(record)
-                positions.apply(record)
+                progress.restore(record)
             }
         }
         for (offset, word) in words.enumerated() where word != "." {
@@ -85,7 +85,7 @@ import Testing
                         topic: .orders, partition: 0, offset: Offset(offset), timestamp: nil, key: nil, value: value, index: 0))
             }
         }
-        return copies.places(of: input, after: positions[input], in: 0..<Offset(words.count))
+        return copies.places(of: input, after: progress.positions[input], in: 0..<Offset(words.count))
     }
 
     @Test(arguments: cases) func thePlaceIsFound(sample: Case) throws {
